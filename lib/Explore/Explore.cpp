@@ -129,6 +129,12 @@ public:
     for (Operation &op : network.getBody().front())
       ops.push_back(&op);
   }
+  /// The network as it is, before anything is split.
+  Explorer &whole() {
+    if (!unsplit)
+      unsplit = variant({}, /*solves=*/false);
+    return *unsplit->explorer;
+  }
   FailureOr<Result> run();
 
 private:
@@ -139,6 +145,7 @@ private:
   const Steering &steering;
   OfferCache cache;
   std::vector<Operation *> ops; ///< of the network
+  Handle unsplit;               ///< if it is known
 
   Handle variant(const Parts &parts, bool solves = true);
   /// The network's operation that a variant's operation is, or is a part of, if
@@ -315,8 +322,10 @@ bool isBetter(const Result &a, const Result &b) {
 
 FailureOr<Result> Sharing::run() {
   bool mayShare = cluster.places.size() > 1 && steering.isEmpty();
-  Handle best = variant({}, mayShare);
+  whole();
+  Handle best = std::move(unsplit);
   if (mayShare) {
+    best->prospect = best->explorer->prospect(goal);
     if (!best->prospect.meets)
       if (Handle v = necessary())
         if (isBetter(v->prospect, best->prospect))
@@ -387,167 +396,67 @@ static bool mayUseUltra(const Cluster &cluster) {
   return device.mayLoad() && device.hasUltra();
 }
 
-/// Whether all blocks and LUTs together could hold the data of a plan's blocks,
-/// including UltraRAMs if weights may be loaded.
-static bool couldHold(Result &result, const Cluster &cluster) {
+/// Whether all memories and LUTs together could hold a network's weights.
+static bool couldHold(func::FuncOp network, const Cluster &cluster,
+                      bool withUltra) {
   constexpr double kLutBits = 64; // of a table with six inputs
   constexpr double kUltraBits = double(cost::kUltraWords * cost::kUltraPort);
   double bits = 0;
-  for (NodeResult &node : result.nodes) {
-    const CostContext &context = cluster.places[node.place].context.cost;
-    for (auto op : node.design.getBody().getOps<flow::ActorOp>())
-      bits += structureOf(actorOf(op), context, &node.images).heldBits *
-              node.copies;
-  }
+  for (Operation &op : network.getBody().front())
+    if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
+      Type weights = op.getOperand(1).getType();
+      bits += double(cast<RankedTensorType>(weights).getNumElements()) *
+              num::elementInt(weights).getWidth();
+    }
   for (const ClusterPlace &place : cluster.places) {
     Resources there;
     for (size_t k = 0; k < kResourceNames.size(); ++k)
       there.amount[k] = available(place.context.budget, k);
     bits -= there.bram() * double(place.context.cost.bramBits) +
             there.lut() * kLutBits;
-    if (mayUseUltra(cluster))
+    if (withUltra)
       bits -= there.uram() * kUltraBits;
   }
   return bits <= 0;
 }
 
-/// Which of a plan's memories limits it, so that other prices may help.
+/// Which memories limit a plan, so that other prices may help.
 struct Lacking {
   bool blocks = false, luts = false;
 };
-static Lacking lackingIn(Result &result, const Goal &goal,
-                         const Cluster &cluster) {
-  if (!result.refused.empty())
+static Lacking lackingBy(const Limit &limit) {
+  if (limit.kind != Limit::Kind::Resource)
     return {};
-  // If it does not fit, both are short: the one with less left is treated as
-  // scarce.
-  if (!result.fits)
-    return couldHold(result, cluster) ? Lacking{true, true} : Lacking{};
-  bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-  if ((result.meetsGoal && !isRate) ||
-      result.limit.kind != Limit::Kind::Resource)
-    return {};
-  const std::string &kind = result.limit.resource;
+  const std::string &kind = limit.resource;
   return {kind == "bram" || kind == "uram", kind == "lut" || kind == "lutram"};
 }
 
 namespace {
-/// Explores at the usual prices of memories, and at others if memories are the
-/// limit.
-class Pricing {
+/// The network explored at some prices of memories.
+class Attempt {
 public:
-  Pricing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
-          const Steering &steering)
-      : network(network), goal(goal), cluster(cluster), steering(steering) {}
+  Attempt(func::FuncOp network, const Goal &goal, const Cluster &cluster,
+          const Steering &steering, const MemoryPrices &prices)
+      : prices(prices), goal(goal), places(priced(cluster, prices)),
+        sharing(network, goal, places, steering) {}
 
+  const MemoryPrices prices;
+
+  /// Seconds per frame that no plan at these prices falls below: infinite if
+  /// none fits, 0 if only building one tells.
+  double promise() {
+    if (places.places.size() > 1 || sharing.whole().isRefused())
+      return 0;
+    if (goal.kind == Goal::Kind::MaxThroughput)
+      return sharing.whole().prospect(goal).seconds;
+    return sharing.whole().prospect({}).nodes > 0 ? 0 : INFINITY;
+  }
+  /// What keeps the solver from less than that.
+  Lacking lackingAt(double promise) {
+    return lackingBy(sharing.whole().limitBelow(promise));
+  }
   FailureOr<Result> run() {
-    double pinned = steering.lutsOfABlock;
-    MemoryPrices usual;
-    if (steering.wantsResident())
-      usual.residents = Residents::All;
-    if (steering.wantsStreamed())
-      usual.streaming = Streaming::All;
-    if (pinned > 0)
-      usual.lutsOfABlock = pinned;
-    auto best = at(usual);
-    if (failed(best) || pinned > 0)
-      return best;
-    Lacking lacking = lackingIn(*best, goal, cluster);
-    // UltraRAM is idle otherwise, and relieves either.
-    if ((lacking.blocks || lacking.luts) && mayUseUltra(cluster) &&
-        usual.residents == Residents::None) {
-      usual.residents = Residents::Ultra;
-      if (failed(consider(usual, *best)))
-        return failure();
-      if (best->residents == Residents::Ultra)
-        lacking = lackingIn(*best, goal, cluster);
-      else if (best->fits)
-        usual.residents = Residents::None;
-    }
-    // What the chip cannot hold, and what is used once a frame anyway.
-    if ((!best->fits || lacking.blocks) && best->refused.empty() &&
-        mayStream(cluster) && usual.streaming == Streaming::None) {
-      usual.streaming = Streaming::Once;
-      // What is not streamed may also be too much for block RAM.
-      if (!best->fits && mayUseUltra(cluster) &&
-          usual.residents == Residents::None)
-        usual.residents = Residents::Ultra;
-      if (failed(consider(usual, *best)))
-        return failure();
-      // Then convolutions, too, which read theirs for every pixel.
-      if (!best->fits) {
-        usual.streaming = Streaming::All;
-        if (failed(consider(usual, *best)))
-          return failure();
-      }
-      if (best->streaming != Streaming::None)
-        lacking = lackingIn(*best, goal, cluster);
-      else if (best->fits)
-        usual.streaming = Streaming::None;
-    }
-    std::optional<MemoryPrices> most; // of those that read a memory
-    double least = best->seconds;
-    for (double price : {300, 900, 30}) {
-      if (price < CostContext::kUsualLutsOfABlock ? !lacking.luts
-                                                  : !lacking.blocks)
-        continue;
-      MemoryPrices prices{price, usual.residents, usual.streaming};
-      if (best->fits && best->streaming != Streaming::None) {
-        // Following what reads a memory takes long: one of these is built.
-        double seconds = prospectAt(prices, goal).seconds;
-        if (seconds < least * (1 - 1e-6)) {
-          least = seconds;
-          most = prices;
-        }
-      } else if (failed(consider(prices, *best))) {
-        return failure();
-      }
-    }
-    if (most && failed(consider(*most, *best)))
-      return failure();
-    return best;
-  }
-
-private:
-  func::FuncOp network;
-  const Goal &goal;
-  const Cluster &cluster;
-  const Steering &steering;
-
-  /// What the solver finds for a goal at these prices.
-  Prospect prospectAt(const MemoryPrices &prices, const Goal &aim) {
-    OfferCache cache;
-    Cluster places = priced(cluster, prices);
-    return Explorer(network, places, steering, cache).prospect(aim);
-  }
-
-  /// Whether the solver finds a plan at these prices that may be better.
-  /// Building one takes longer, and no built plan is faster than the solver's.
-  bool mayBeBetter(const MemoryPrices &prices, const Result &best) {
-    bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-    if (best.fits && (!isRate || cluster.places.size() > 1))
-      return true;
-    if (!best.fits)
-      return prospectAt(prices, {}).nodes > 0;
-    return prospectAt(prices, goal).seconds < best.seconds * (1 - 1e-6);
-  }
-
-  /// Takes the plan at these prices if it is better.
-  LogicalResult consider(const MemoryPrices &prices, Result &best) {
-    if (!mayBeBetter(prices, best))
-      return success();
-    auto other = at(prices);
-    if (failed(other))
-      return failure();
-    if (other->fits && isBetter(*other, best))
-      std::swap(*other, best);
-    erase(*other);
-    return success();
-  }
-
-  FailureOr<Result> at(const MemoryPrices &prices) {
-    Cluster places = priced(cluster, prices);
-    auto result = Sharing(network, goal, places, steering).run();
+    auto result = sharing.run();
     if (succeeded(result)) {
       result->lutsOfABlock = prices.lutsOfABlock;
       result->residents = prices.residents;
@@ -555,7 +464,177 @@ private:
     }
     return result;
   }
+
+private:
+  const Goal &goal;
+  const Cluster places;
+  Sharing sharing;
 };
+
+/// Explores at the usual prices of memories, and at others if memories are the
+/// limit. Building a plan takes longer than solving for it, and none is faster
+/// than the solver promised: plans are built in the order of the promises,
+/// until none promises more than what stands.
+class Pricing {
+public:
+  Pricing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
+          const Steering &steering)
+      : network(network), goal(goal), cluster(cluster), steering(steering) {}
+
+  FailureOr<Result> run();
+
+private:
+  func::FuncOp network;
+  const Goal &goal;
+  const Cluster &cluster;
+  const Steering &steering;
+  std::optional<Result> best; ///< of what was built
+  /// What promises more, and how much.
+  std::vector<std::pair<double, MemoryPrices>> promising;
+  std::unique_ptr<Attempt> most; ///< the one that promises most
+  double least = INFINITY;       ///< its seconds, or those of the best
+  Lacking lacking;               ///< of the same
+
+  std::unique_ptr<Attempt> attempt(const MemoryPrices &prices) const {
+    return std::make_unique<Attempt>(network, goal, cluster, steering, prices);
+  }
+  bool isRate() const { return goal.kind == Goal::Kind::MaxThroughput; }
+  /// If nothing fits, both are short: the one with less left is treated as
+  /// scarce.
+  Lacking lackingWhereNothingFits() const {
+    bool could = couldHold(network, cluster, mayUseUltra(cluster));
+    return {could, could};
+  }
+  LogicalResult build(Attempt &attempt);
+  FailureOr<bool> consider(const MemoryPrices &prices);
+  LogicalResult relieve(MemoryPrices &prices);
+  LogicalResult buildPromising();
+};
+
+/// Takes a plan if it is better.
+LogicalResult Pricing::build(Attempt &attempt) {
+  auto other = attempt.run();
+  if (failed(other))
+    return failure();
+  if (best && !(other->fits && isBetter(*other, *best))) {
+    erase(*other);
+    return success();
+  }
+  if (best)
+    erase(*best);
+  best = std::move(*other);
+  if (best->fits && best->seconds < least)
+    least = best->seconds;
+  return success();
+}
+
+/// Whether these prices are better than all before, or promise to be.
+FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
+  if (best && !best->refused.empty())
+    return false;
+  auto tried = attempt(prices);
+  double promise = tried->promise();
+  if (promise >= least * (1 - 1e-6))
+    return false;
+  if (promise > 0) {
+    promising.push_back({promise, prices});
+    least = promise;
+    most = std::move(tried);
+    lacking = most->lackingAt(promise);
+    return true;
+  }
+  if (failed(build(*tried)))
+    return failure();
+  const MemoryPrices taken{best->lutsOfABlock, best->residents,
+                           best->streaming};
+  if (!best->fits || taken != prices)
+    return false;
+  lacking = best->meetsGoal && !isRate() ? Lacking{} : lackingBy(best->limit);
+  return true;
+}
+
+/// Other homes for weights: UltraRAM, which is idle otherwise, and memories
+/// outside the chip. Changes the prices to those that help.
+LogicalResult Pricing::relieve(MemoryPrices &prices) {
+  const bool mayLoad =
+      prices.residents == Residents::None && mayUseUltra(cluster);
+  auto consider = [&](const MemoryPrices &tried) {
+    auto helps = this->consider(tried);
+    if (succeeded(helps) && *helps)
+      prices = tried;
+    return helps;
+  };
+  if ((lacking.blocks || lacking.luts) && mayLoad) {
+    MemoryPrices tried = prices;
+    tried.residents = Residents::Ultra;
+    if (failed(consider(tried)))
+      return failure();
+  }
+  // What the chip cannot hold, and what is used once a frame anyway.
+  if ((!std::isinf(least) && !lacking.blocks) || !mayStream(cluster) ||
+      prices.streaming != Streaming::None)
+    return success();
+  MemoryPrices tried = prices;
+  tried.streaming = Streaming::Once;
+  // What is not streamed may also be too much for block RAM.
+  if (std::isinf(least) && mayLoad)
+    tried.residents = Residents::Ultra;
+  auto helps = consider(tried);
+  if (failed(helps) || *helps || !std::isinf(least))
+    return helps;
+  // Then convolutions, too, which read theirs for every pixel.
+  tried.streaming = Streaming::All;
+  return consider(tried);
+}
+
+LogicalResult Pricing::buildPromising() {
+  llvm::stable_sort(promising, [](const auto &a, const auto &b) {
+    return a.first < b.first;
+  });
+  for (auto &[promise, prices] : promising) {
+    if (best && best->fits && promise >= best->seconds * (1 - 1e-6))
+      break;
+    auto built = most ? std::move(most) : attempt(prices);
+    if (failed(build(*built)))
+      return failure();
+  }
+  return success();
+}
+
+FailureOr<Result> Pricing::run() {
+  const double pinned = steering.lutsOfABlock;
+  MemoryPrices prices;
+  if (steering.wantsResident())
+    prices.residents = Residents::All;
+  if (steering.wantsStreamed())
+    prices.streaming = Streaming::All;
+  if (pinned > 0)
+    prices.lutsOfABlock = pinned;
+  if (pinned > 0)
+    return attempt(prices)->run();
+  const MemoryPrices usual = prices;
+  lacking = lackingWhereNothingFits();
+  // Where it is plain that nothing fits, nothing is tried.
+  if (couldHold(network, cluster, /*withUltra=*/false) &&
+      failed(consider(usual)))
+    return failure();
+  if (failed(relieve(prices)))
+    return failure();
+  const Lacking before = lacking;
+  for (double price : {300, 900, 30}) {
+    if (price < CostContext::kUsualLutsOfABlock ? !before.luts : !before.blocks)
+      continue;
+    MemoryPrices other = prices;
+    other.lutsOfABlock = price;
+    if (failed(consider(other)))
+      return failure();
+  }
+  if (failed(buildPromising()))
+    return failure();
+  if (!best)
+    return attempt(usual)->run();
+  return std::move(*best);
+}
 } // namespace
 
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,

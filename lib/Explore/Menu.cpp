@@ -86,11 +86,11 @@ int Menu::unitOf(int kind, const Offer &offer) {
 
 int Menu::numberOf(const BeatFormat &format) {
   BeatFormat f = format.canonical();
-  for (size_t i = 0; i < formats.size(); ++i)
-    if (formats[i] == f)
-      return int(i);
-  formats.push_back(f);
-  return int(formats.size()) - 1;
+  auto [it, isNew] = formatNumbers.try_emplace(
+      {f.isSigned, f.width, f.lanes, f.row, f.count}, int(formats.size()));
+  if (isNew)
+    formats.push_back(f);
+  return it->second;
 }
 
 Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
@@ -173,7 +173,7 @@ static const Steering::Home *homeOf(const Steering &steering,
 /// key, otherwise the keys of options that have most in common with the
 /// request.
 static std::string keysLike(const Steering::Pin &pin,
-                            ArrayRef<const Offer *> offered) {
+                            ArrayRef<Offer *> offered) {
   constexpr size_t kMost = 5;
   std::set<std::string> same;
   std::set<std::pair<int, std::string>> others; // the most similar first
@@ -204,13 +204,13 @@ void Menu::checkPins(const Steering &steering) {
         pin.line ? "line " + std::to_string(pin.line) + ": " : "";
     std::vector<int> stages;
     std::set<std::string> generators;
-    std::vector<const Offer *> offered;
+    std::vector<Offer *> offered;
     for (int s = 0; s < int(order.size()); ++s)
       if (pins(pin, s))
         stages.push_back(s);
     for (int s : stages)
       for (size_t k = 0; k < offers.size(); ++k)
-        for (const Offer *o :
+        for (Offer *o :
              unmatched[k][s].empty() ? offers[k][s] : unmatched[k][s]) {
           generators.insert(o->generator);
           if (pin.generator.empty() || o->generator == pin.generator)
@@ -410,11 +410,16 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
       while (end < order.size() && unitOf(order[end]) == unitOf(order[i]) &&
              all[order[end]].busyCycles == all[order[i]].busyCycles)
         ++end;
-      std::vector<int> same(order.begin() + i, order.begin() + end);
-      llvm::sort(same, [&](int a, int b) {
+      auto isCheaper = [&](int a, int b) {
         return std::pair(prices[a][p], a) < std::pair(prices[b][p], b);
-      });
-      for (int o : same) {
+      };
+      if (byFormat)
+        llvm::sort(order.begin() + i, order.begin() + end, isCheaper);
+      else // The first one of all.
+        std::swap(order[i], *std::min_element(order.begin() + i,
+                                              order.begin() + end, isCheaper));
+      for (size_t at = i, last = byFormat ? end : i + 1; at < last; ++at) {
+        int o = order[at];
         double &best = bestOf(all[o]);
         if (prices[o][p] < best) {
           best = prices[o][p];
@@ -431,13 +436,22 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   return front;
 }
 
+const Offer &Menu::offer(int kind, int stage, int choice) const {
+  Offer &offer = *offers[kind][stage][choice];
+  if (!offer.sketch.empty())
+    findGenerator(offer.generator)
+        ->complete(order[stage], offer, *devices[kind]);
+  return offer;
+}
+
 /// Whether it takes its input unchanged; others choose their own formats.
 static bool followsUpstream(Operation *op) {
   return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
 }
 
 Choice Menu::choiceOf(int kind, const Offer &offer, Cost cost) {
-  assert(!offer.key.isEmpty() && "a generator gave an offer no key");
+  assert((!offer.key.isEmpty() || !offer.sketch.empty()) &&
+         "a generator gave an offer no key");
   Choice choice;
   choice.interval = offer.busyCycles;
   choice.cost = cost;
@@ -447,7 +461,7 @@ Choice Menu::choiceOf(int kind, const Offer &offer, Cost cost) {
 
 void Menu::addChoices(const Steering &steering, OfferCache &cache) {
   size_t kinds = devices.size(), stages = order.size();
-  offers.assign(kinds, std::vector<std::vector<const Offer *>>(stages));
+  offers.assign(kinds, std::vector<std::vector<Offer *>>(stages));
   unmatched = offers;
   regionMeets.assign(kinds, std::vector<bool>(stages));
   free.assign(kinds, std::vector<std::vector<BeatFormat>>(stages));
@@ -480,9 +494,9 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
       if (first + parts > int(order.size()) ||
           !llvm::equal(region.ops(), ArrayRef(order).slice(first, parts)))
         continue;
-      const std::vector<Offer> &all = cache.of(region, {}, *devices[kind]);
+      std::vector<Offer> &all = cache.of(region, {}, *devices[kind]);
       for (int o : frontOf(kind, all, /*byFormat=*/false)) {
-        const Offer &offer = all[o];
+        Offer &offer = all[o];
         auto mayTake = [&](int stage) {
           const Steering::Pin *pin = pinOf(steering, stage);
           return !pin || isAsked(*pin, offer);
@@ -550,7 +564,11 @@ void Menu::addStage(int kind, int s, const Steering &steering,
       if (isNamed)
         mayCome(format);
   }
-  const std::vector<Offer> *all = &cache.of(op, upstream, *devices[kind]);
+  std::vector<Offer> *all = &cache.of(op, upstream, *devices[kind]);
+  if (pin) // which names options
+    for (const auto &generator : allGenerators())
+      if (!generator->coverage(op))
+        generator->complete(op, *all, *devices[kind]);
   // A complete key is not a part of others.
   bool isWhole = isNamed && llvm::any_of(*all, [&](const Offer &o) {
                    return o.key.text() == pin->option;
@@ -564,7 +582,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   if (pin && !isOwn && regionMeets[kind][s])
     return;
   if (pin && !isOwn)
-    for (const Offer &o : *all)
+    for (Offer &o : *all)
       unmatched[kind][s].push_back(&o);
   if (const Steering::Home *home = homeOf(steering, ids[s])) {
     pinned.emplace_back();
@@ -581,7 +599,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
     all = &pinned.back();
   }
   for (int o : frontOf(kind, *all, follows)) {
-    const Offer &offer = (*all)[o];
+    Offer &offer = (*all)[o];
     Choice choice = choiceOf(kind, offer, costOf(kind, offer));
     for (const BeatFormat &f : offer.inputs)
       choice.in.push_back(numberOf(f));

@@ -29,10 +29,8 @@ public:
        const Cluster &cluster, const Steering &steering, OfferCache &cache);
 
   const Problem &problem() const { return posed; }
-  /// The offer of a choice.
-  const gen::Offer &offer(int kind, int stage, int choice) const {
-    return *offers[kind][stage][choice];
-  }
+  /// The offer of a choice, complete.
+  const gen::Offer &offer(int kind, int stage, int choice) const;
   /// The stages that a choice covers, of which this is the first.
   int partsOf(int kind, int stage, int choice) const {
     return posed.kinds[kind].choices[stage][choice].parts;
@@ -56,11 +54,11 @@ private:
   const Cluster &cluster;
   std::vector<const gen::DeviceContext *> devices; ///< by kind
   /// By kind and stage; the cache's or of `pinned`.
-  std::vector<std::vector<std::vector<const gen::Offer *>>> offers;
+  std::vector<std::vector<std::vector<gen::Offer *>>> offers;
   std::deque<std::vector<gen::Offer>> pinned;
   /// By kind and stage, if no offer matches a pin: all offers, in the
   /// cache.
-  std::vector<std::vector<std::vector<const gen::Offer *>>> unmatched;
+  std::vector<std::vector<std::vector<gen::Offer *>>> unmatched;
   /// By kind and stage: whether a pin there is matched by a region of several
   /// stages.
   std::vector<std::vector<bool>> regionMeets;
@@ -71,6 +69,7 @@ private:
   int regionCount = 0;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::BeatFormat> formats;
+  std::map<std::array<int64_t, 5>, int> formatNumbers;
   llvm::DenseMap<uint64_t, Cost> known; ///< costs of glue
   Problem posed;
   Refusals unmet;

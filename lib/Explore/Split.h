@@ -29,6 +29,7 @@ struct MemoryPrices {
   double lutsOfABlock = gen::CostContext::kUsualLutsOfABlock;
   gen::Residents residents = gen::Residents::None;
   gen::Streaming streaming = gen::Streaming::None;
+  bool operator==(const MemoryPrices &) const = default;
 };
 Cluster priced(Cluster cluster, const MemoryPrices &prices);
 } // namespace rhizome::explore

@@ -3,6 +3,7 @@
 // as far as somebody may still ask.
 #pragma once
 
+#include "rhizome/Generator/EventSim.h"
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -138,6 +139,13 @@ public:
     return std::equal(runs.begin(), runs.end(), from.runs.begin(),
                       from.runs.end(), isEqual);
   }
+  /// When each of the tokens came; all came one by one.
+  std::vector<Times> times() const {
+    std::vector<Times> all;
+    for (const Run &run : runs)
+      all.push_back({run.time, run.batches, run.step});
+    return all;
+  }
   /// The first batch.
   Event front() const { return {runs.front().count, runs.front().time}; }
   void popFront() {
@@ -197,6 +205,9 @@ struct ChannelState {
   int64_t gone = 0, most = 0, waited = INT64_MAX;
   /// Its pops in this frame and in the one before.
   Runs pops, popsBefore;
+  /// Of a channel whose tokens are always there: the firings that need them.
+  bool isEndless = false;
+  Runs needed;
 
   bool isNarrow() const { return !watched && capacity < kUnbounded; }
   void push(int64_t tokens, int64_t time) {
@@ -207,6 +218,12 @@ struct ChannelState {
     pushed.total += tokens;
     visible.add(tokens, time + latency);
     reserved.add(tokens, time);
+  }
+  /// Its tokens are always there, whoever brings them.
+  void neverEnd() {
+    isEndless = true;
+    capacity = kUnbounded;
+    pushed.total = kUnbounded;
   }
   /// Holds so many tokens before anything happens.
   void begin(int64_t tokens) {
@@ -225,6 +242,8 @@ struct ChannelState {
     }
   }
   int64_t seen(int64_t n) {
+    if (isEndless)
+      return -1; // nothing to wait for
     return watched ? visible.reached(n) : pushed.reached(n);
   }
   /// Tokens that were visible since then were needed now.

@@ -8,8 +8,10 @@
 // can move; whatever is asked later then depends on beats that are still to
 // come, and stands at the port after the cycle of the earliest grant.
 // Frames are run one by one, until one ends as the frame before has: all later
-// ones are like it. Where tokens stay in channels from frame to frame, or
-// memories are read, all frames are simulated.
+// ones are like it. Where tokens stay in channels from frame to frame, all
+// frames are simulated. So they are where memories are read, unless these keep
+// up: if a run in which all that is read is always there takes nothing before
+// the memories would have brought it, they change nothing, and it is the run.
 #include "rhizome/Generator/EventSim.h"
 #include "EventSeries.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,12 +26,13 @@ using events::Series;
 namespace {
 struct ProcessState {
   size_t phase = 0;
-  int64_t done = 0;   ///< firings of the current phase
-  int64_t period = 0; ///< rounds of the current frame
-  int64_t frame = 0;  ///< frames completed
-  int64_t last = -1;  ///< time of the last firing
-  size_t offer = 0;   ///< the next of the process's
-  bool first = true;  ///< the next firing is the first of a frame
+  int64_t done = 0;    ///< firings of the current phase
+  int64_t period = 0;  ///< rounds of the current frame
+  int64_t frame = 0;   ///< frames completed
+  int64_t last = -1;   ///< time of the last firing
+  size_t offer = 0;    ///< the next of the process's
+  int64_t offered = 0; ///< firings of those that it stands for
+  bool first = true;   ///< the next firing is the first of a frame
   bool queued = false;
   bool isSimple = false; ///< one input, one output, both of few places
   /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
@@ -69,17 +72,27 @@ struct Ending {
 
 struct Simulation::State {
   const ProcessNetwork &network;
+  bool reads = false;  ///< memories
+  bool isLate = false; ///< a firing came after its offer
   std::vector<ChannelState> channels;
   std::vector<ProcessState> processes;
   std::vector<MemoryState> memories;
   std::deque<int> work;
-  SimResult result;
+  SimResult &result;
   int completed = 0;   ///< frames, without a deadlock
   Ending ending;       ///< of the last of them
   int64_t repeats = 0; ///< cycles between all later frames, if they are equal
   bool recurs = false; ///< tokens stay in channels from frame to frame
 
-  explicit State(const ProcessNetwork &network) : network(network) {}
+  /// With `supplies` all that is read is there from the start.
+  State(const ProcessNetwork &network, llvm::ArrayRef<int> watched,
+        SimResult &result, bool supplies);
+  const SimResult &upTo(int frames, int ahead);
+  Process takerOf(int c, int frames) const;
+  /// Does it bring what is always there?
+  bool isIdle(size_t p) const {
+    return !reads && network.processes[p].memory >= 0;
+  }
   void enqueue(int p) {
     if (!processes[p].queued) {
       processes[p].queued = true;
@@ -145,63 +158,68 @@ static int64_t tokensOfFrame(const ProcessNetwork &network, int c,
   return come == go ? come : 0;
 }
 
-Simulation::Simulation(const ProcessNetwork &network,
-                       llvm::ArrayRef<int> watched)
-    : state(std::make_unique<State>(network)) {
-  state->channels.resize(network.channels.size());
+Simulation::State::State(const ProcessNetwork &network,
+                         llvm::ArrayRef<int> watched, SimResult &result,
+                         bool supplies)
+    : network(network), result(result) {
+  channels.resize(network.channels.size());
   for (size_t c = 0; c < network.channels.size(); ++c) {
-    state->channels[c].capacity = network.channels[c].capacity;
-    state->channels[c].latency = network.channels[c].latency;
+    channels[c].capacity = network.channels[c].capacity;
+    channels[c].latency = network.channels[c].latency;
   }
   for (int c : watched)
-    state->channels[c].watched = true;
+    channels[c].watched = true;
   for (size_t c = 0; c < network.channels.size(); ++c)
-    state->channels[c].begin(network.channels[c].initial);
-  state->recurs = llvm::any_of(
-      network.channels, [](const TokenQueue &c) { return c.initial > 0; });
-  for (const Process &process : network.processes)
+    channels[c].begin(network.channels[c].initial);
+  recurs = llvm::any_of(network.channels,
+                        [](const TokenQueue &c) { return c.initial > 0; });
+  for (const Process &process : network.processes) {
+    reads |= process.memory >= 0 && !supplies;
+    if (process.memory >= 0 && supplies)
+      channels[process.outputs[0]].neverEnd();
     for (const Phase &phase : process.phases)
       assert(phase.need.size() <= process.inputs.size() &&
              phase.consume.size() <= process.inputs.size() &&
              phase.produce.size() <= process.outputs.size() &&
              "a count for a port that the process does not have");
-  state->processes.resize(network.processes.size());
+  }
+  processes.resize(network.processes.size());
   int sinks = 0;
   for (size_t p = 0; p < network.processes.size(); ++p) {
-    ProcessState &process = state->processes[p];
+    ProcessState &process = processes[p];
     for (int c : network.processes[p].inputs) {
-      state->channels[c].consumer = int(p);
-      process.inputs.push_back(&state->channels[c]);
+      channels[c].consumer = int(p);
+      process.inputs.push_back(&channels[c]);
     }
     for (int c : network.processes[p].outputs) {
-      state->channels[c].producer = int(p);
-      process.outputs.push_back(&state->channels[c]);
+      if (!isIdle(p))
+        channels[c].producer = int(p);
+      process.outputs.push_back(&channels[c]);
     }
     if (process.outputs.empty())
       process.sink = sinks++;
   }
   for (const MemoryBank &memory : network.memories)
-    state->memories.push_back({rhz::MemoryServer(memory.timing), {}});
+    memories.push_back({rhz::MemoryServer(memory.timing), {}});
   for (size_t p = 0; p < network.processes.size(); ++p)
     if (int m = network.processes[p].memory; m >= 0)
-      state->memories[m].readers.push_back(int(p));
+      memories[m].readers.push_back(int(p));
   for (size_t c = 0; c < network.channels.size(); ++c) {
-    ChannelState &channel = state->channels[c];
+    ChannelState &channel = channels[c];
     channel.isLine = isLine(network, channel);
     channel.perFrame = tokensOfFrame(network, int(c), channel);
     if (channel.isNarrow())
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
   }
-  for (ProcessState &p : state->processes)
+  for (ProcessState &p : processes)
     p.isSimple = p.inputs.size() == 1 && p.outputs.size() == 1 &&
                  p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
-  state->result.firstOut.resize(sinks);
-  state->result.lastOut.resize(sinks);
-  state->result.taken.resize(sinks);
-  state->result.spans.resize(network.processes.size());
+  result = {};
+  result.firstOut.resize(sinks);
+  result.lastOut.resize(sinks);
+  result.taken.resize(sinks);
+  result.spans.resize(network.processes.size());
 }
-
-Simulation::~Simulation() = default;
 
 /// How many of `most` equal firings a channel's tokens allow. If none, the
 /// consumer waits for them.
@@ -273,8 +291,12 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
         time = std::max(time, c.popped.reached(freed) + 1);
       }
     for (size_t i = 0; i < phase.need.size(); ++i)
-      if (ChannelState &c = *state.inputs[i]; c.watched && phase.need[i] > 0)
-        c.noteWait(c.seen(c.popped.total + phase.need[i]), time);
+      if (ChannelState &c = *state.inputs[i]; phase.need[i] > 0) {
+        if (c.watched)
+          c.noteWait(c.seen(c.popped.total + phase.need[i]), time);
+        if (c.isEndless)
+          c.needed.add(1, time);
+      }
     for (size_t i = 0; i < phase.consume.size(); ++i)
       if (phase.consume[i] > 0)
         state.inputs[i]->pop(phase.consume[i], time);
@@ -379,17 +401,24 @@ void Simulation::State::advance(int p, int frames) {
   const Process &process = network.processes[p];
   ProcessState &s = processes[p];
   if (process.memory >= 0)
-    return ask(p);
+    return reads ? ask(p) : void();
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();
     // One by one where the time of each firing counts.
     bool isTaken = s.sink >= 0 && s.frame == 0;
     int64_t most = waits || isTaken || s.first ? 1 : phase.repeat - s.done;
-    int64_t fired = fire(phase, s, most, waits ? process.offers[s.offer] : 0);
+    int64_t offer = waits ? process.offers[s.offer].at(s.offered) : 0;
+    int64_t fired = fire(phase, s, most, offer);
     if (fired == 0)
       break; // something else will wake it
-    s.offer += waits;
+    if (waits) {
+      isLate |= s.last > offer;
+      if (++s.offered == process.offers[s.offer].count) {
+        ++s.offer;
+        s.offered = 0;
+      }
+    }
     if (isTaken)
       result.taken[s.sink].push_back(s.last);
     if (s.first)
@@ -547,12 +576,14 @@ bool Simulation::State::isLike(const Ending &now, int64_t by) {
 void Simulation::State::endFrame() {
   Ending now;
   for (size_t p = 0; p < processes.size(); ++p) {
-    if (processes[p].frame < completed ||
-        processes[p].offer < network.processes[p].offers.size()) {
+    // Where nobody needs to read, the taker stands for the reader.
+    const size_t of = isIdle(p) ? size_t(processes[p].outputs[0]->consumer) : p;
+    if (processes[of].frame < completed ||
+        processes[of].offer < network.processes[of].offers.size()) {
       ending = {};
       return;
     }
-    now.lasts.push_back(processes[p].last);
+    now.lasts.push_back(processes[of].last);
   }
   for (ChannelState &c : channels) {
     if (c.isNarrow())
@@ -582,57 +613,185 @@ void Simulation::State::repeat(int frames) {
     extend(result.firstIn);
   result.firstIn.resize(frames, INT64_MAX);
   for (auto &spans : result.spans)
-    while (int(spans.size()) < frames)
+    while (!spans.empty() && int(spans.size()) < frames)
       spans.push_back(
           {spans.back().first + repeats, spans.back().second + repeats});
 }
 
-const SimResult &Simulation::upTo(int frames, int ahead) {
-  State &s = *state;
-  s.result.frames = frames;
-  s.result.deadlock = false;
-  s.result.blocked.clear();
+const SimResult &Simulation::State::upTo(int frames, int ahead) {
+  result.frames = frames;
+  result.deadlock = false;
+  result.blocked.clear();
   // What is read ahead for later frames contends with what is read for these.
-  bool reads = llvm::any_of(
-      s.memories, [](const MemoryState &m) { return !m.readers.empty(); });
-  if (reads || s.recurs) {
+  if (reads || recurs) {
     int most = frames + (reads ? ahead : 0);
-    s.result.firstIn.resize(most, INT64_MAX);
-    s.enqueueAll();
+    result.firstIn.resize(most, INT64_MAX);
+    enqueueAll();
     do
-      s.drain(most);
-    while (reads && !s.isDone(frames) && s.grant());
-    if (reads && s.isDone(frames))
-      return s.result;
+      drain(most);
+    while (reads && !isDone(frames) && grant());
+    if (reads && isDone(frames))
+      return result;
   }
-  while (!reads && !s.recurs && !s.repeats && s.completed < frames) {
-    s.result.firstIn.resize(++s.completed, INT64_MAX);
-    s.enqueueAll();
-    s.drain(s.completed);
-    s.endFrame();
+  while (!reads && !recurs && !repeats && completed < frames) {
+    result.firstIn.resize(++completed, INT64_MAX);
+    enqueueAll();
+    drain(completed);
+    endFrame();
   }
-  if (s.repeats) {
-    s.repeat(frames);
-    return s.result;
+  if (repeats) {
+    repeat(frames);
+    return result;
   }
-  for (size_t p = 0; p < s.processes.size(); ++p)
-    if (s.processes[p].frame < frames) {
-      s.result.deadlock = true;
-      s.result.blocked +=
-          (s.result.blocked.empty() ? "" : ", ") + s.network.processes[p].name;
+  for (size_t p = 0; p < processes.size(); ++p)
+    if (!isIdle(p) && processes[p].frame < frames) {
+      result.deadlock = true;
+      result.blocked +=
+          (result.blocked.empty() ? "" : ", ") + network.processes[p].name;
     }
-  return s.result;
+  return result;
+}
+
+/// A process that needs and takes the tokens of a channel, which are always
+/// there, when these are needed in the first frames of this run.
+Process Simulation::State::takerOf(int c, int frames) const {
+  const int p = channels[c].consumer;
+  const Process &whole = network.processes[p];
+  const size_t input =
+      size_t(llvm::find(whole.inputs, c) - whole.inputs.begin());
+  Process taker{whole.name, {}, whole.periods, {c}, {}};
+  int64_t perFrame = 0; // firings
+  for (const Phase &phase : whole.phases)
+    if (int64_t need = at(phase.need, input)) {
+      taker.phases.push_back(
+          {phase.repeat, {need}, {at(phase.consume, input)}, {}});
+      perFrame += phase.repeat * whole.periods;
+    }
+  taker.offers = channels[c].needed.times();
+  // Later frames are like the last one that was simulated.
+  std::vector<Times> last;
+  int64_t before = perFrame * (completed - 1);
+  for (const Times &t : taker.offers) {
+    int64_t skipped = std::min(before, t.count);
+    before -= skipped;
+    if (skipped < t.count)
+      last.push_back({t.at(skipped), t.count - skipped, t.step});
+  }
+  for (int frame = completed; frame < frames; ++frame)
+    for (Times &t : last) {
+      t.first += repeats;
+      taker.offers.push_back(t);
+    }
+  return taker;
+}
+
+/// The readers of a network by themselves, with what a run takes.
+struct Simulation::Supply {
+  const ProcessNetwork &network;
+  std::vector<int> watched, readers;
+
+  Supply(const ProcessNetwork &network, llvm::ArrayRef<int> watched)
+      : network(network), watched(watched) {
+    for (size_t p = 0; p < network.processes.size(); ++p)
+      if (network.processes[p].memory >= 0)
+        readers.push_back(int(p));
+  }
+  bool isIndependent() const;
+  bool keepsUp(const State &run, int frames, int ahead, int64_t later,
+               SimResult &told) const;
+};
+
+/// Are there readers, does nothing but places hold them up, and is all that
+/// they read needed when it is taken?
+bool Simulation::Supply::isIndependent() const {
+  if (readers.empty() ||
+      llvm::any_of(network.channels,
+                   [](const TokenQueue &c) { return c.initial > 0; }))
+    return false;
+  auto isTaken = [&](int channel) {
+    for (const Process &to : network.processes)
+      for (auto [i, c] : llvm::enumerate(to.inputs))
+        if (c == channel)
+          return llvm::all_of(to.phases, [i = i](const Phase &phase) {
+            return at(phase.consume, i) <= at(phase.need, i);
+          });
+    return false;
+  };
+  return llvm::all_of(readers, [&](int p) {
+    const Process &reader = network.processes[p];
+    return reader.inputs.empty() && isTaken(reader.outputs[0]);
+  });
+}
+
+/// Do the readers bring everything before it is taken, if it is taken so many
+/// cycles later? Then `told` says when they read: every other process is one.
+bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
+                                 int64_t later, SimResult &told) const {
+  ProcessNetwork alone;
+  alone.memories = network.memories;
+  alone.channels = network.channels;
+  for (int p : readers) {
+    alone.processes.push_back(network.processes[p]);
+    Process taker =
+        run.takerOf(network.processes[p].outputs[0], frames + ahead);
+    for (Times &times : taker.offers)
+      times.first += later;
+    alone.processes.push_back(std::move(taker));
+  }
+  State readings(alone, {}, told, /*supplies=*/false);
+  // Most that are late are late at once.
+  for (int until : {1, frames})
+    if (readings.upTo(until, frames + ahead - until).deadlock ||
+        readings.isLate)
+      return false;
+  return true;
+}
+
+Simulation::Simulation(const ProcessNetwork &network,
+                       llvm::ArrayRef<int> watched, Memories memories)
+    : supply(std::make_unique<Supply>(network, watched)) {
+  if (memories == Memories::Always || !supply->isIndependent())
+    supply.reset();
+  state = std::make_unique<State>(network, watched, result,
+                                  /*supplies=*/supply != nullptr);
+}
+
+Simulation::~Simulation() = default;
+
+const SimResult &Simulation::upTo(int frames, int ahead) {
+  if (supply) {
+    state->upTo(frames + ahead, 0);
+    SimResult told;
+    if (!result.deadlock &&
+        supply->keepsUp(*state, frames, ahead, /*later=*/0, told)) {
+      for (auto [i, p] : llvm::enumerate(supply->readers))
+        result.spans[p] = std::move(told.spans[2 * i]);
+      return state->upTo(frames, 0);
+    }
+    // From the start, with the memories.
+    std::unique_ptr<Supply> tried = std::move(supply);
+    state = std::make_unique<State>(tried->network, tried->watched, result,
+                                    /*supplies=*/false);
+  }
+  return state->upTo(frames, ahead);
 }
 
 int64_t Simulation::slack(int channel) const {
   return state->channels[channel].waited;
 }
 
+bool Simulation::keepsUpLater(int64_t by) const {
+  SimResult told;
+  return supply && supply->keepsUp(*state, 1, /*ahead=*/0, by, told);
+}
+
 int Simulation::simulated() const { return state->completed; }
 
 bool Simulation::knows(int frames) const {
-  return state->repeats || frames <= state->completed;
+  return knowsAll() || frames <= state->completed;
 }
+
+bool Simulation::knowsAll() const { return state->repeats > 0; }
 
 int64_t Simulation::occupancy(int channel) {
   ChannelState &c = state->channels[channel];

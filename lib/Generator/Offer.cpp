@@ -27,11 +27,11 @@ Body &Body::chain(Actor actor, const BeatFormat &output) {
   return *this;
 }
 
-/// Places the actor's memories, sizes its buffer, and prices it.
-static PriceList::Price finished(Actor &actor, const CostContext &context) {
+PriceList::Price PriceList::finishAlone(Actor &actor,
+                                        const CostContext &context) {
   placeRoms(actor, context);
   sizeOutput(actor);
-  PriceList::Price price;
+  Price price;
   price.cost = costOf(actor, context);
   price.error = errorOf(actor, price.cost, context);
   return price;
@@ -56,7 +56,7 @@ const PriceList::Price &PriceList::finish(Actor &actor) {
   Entry &entry = known.emplace(hash, Entry())->second;
   entry.model = &actor.model();
   entry.given.assign(given.begin(), given.end());
-  entry.price = finished(actor, context);
+  entry.price = finishAlone(actor, context);
   for (const unit::Rom *rom : actor.roms())
     entry.placed.push_back(actor.get(rom->placedBy));
   entry.depth = actor.get("Depth");
@@ -80,14 +80,16 @@ finishUnits(Offer &offer,
 void finishOffer(Offer &offer, PriceList &prices) {
   // The computing unit, the last one, differs in every offer.
   finishUnits(offer, [&](Actor &actor) {
-    return &actor == &offer.body.back() ? finished(actor, prices.context)
-                                        : prices.finish(actor);
+    return &actor == &offer.body.back()
+               ? PriceList::finishAlone(actor, prices.context)
+               : prices.finish(actor);
   });
 }
 
 void finishOffer(Offer &offer, const DeviceContext &device) {
-  finishUnits(offer,
-              [&](Actor &actor) { return finished(actor, device.cost); });
+  finishUnits(offer, [&](Actor &actor) {
+    return PriceList::finishAlone(actor, device.cost);
+  });
   if (offer.shared)
     for (Actor &actor : offer.shared->actors) {
       placeRoms(actor, device.cost);

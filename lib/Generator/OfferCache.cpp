@@ -42,9 +42,9 @@ static std::vector<int64_t> numbersOf(const OfferCache::Upstream &upstream) {
   return numbers;
 }
 
-const std::vector<Offer> &OfferCache::of(const Region &region,
-                                         const Upstream &upstream,
-                                         const DeviceContext &device) {
+std::vector<Offer> &OfferCache::of(const Region &region,
+                                   const Upstream &upstream,
+                                   const DeviceContext &device) {
   auto [it, isNew] =
       known[keyOf(region, device)].try_emplace(numbersOf(upstream));
   if (isNew)
@@ -102,7 +102,7 @@ offersFor(llvm::ArrayRef<Operation *> ops, const DeviceContext &device,
     const Generator &generator = *generators[i % count];
     if (generator.coverage(ops[i / count]))
       return;
-    std::vector<Offer> offers = generator.offers(ops[i / count], {}, device);
+    std::vector<Offer> offers = generator.sketches(ops[i / count], {}, device);
     take(offers);
     all[i / count][i % count] = std::move(offers);
   });

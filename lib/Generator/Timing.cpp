@@ -164,6 +164,11 @@ static bool sharesBanks(const ProcessNetwork &network) {
   return llvm::adjacent_find(banks) != banks.end();
 }
 
+/// Frames by which readers may be ahead.
+static int aheadOf(const ProcessNetwork &network) {
+  return sharesBanks(network) ? Simulation::kAhead : 0;
+}
+
 static constexpr int kWarmUp = 3, kShort = 5;
 static constexpr double kLong = 20000;
 
@@ -197,27 +202,117 @@ static std::optional<Timing> timingOf(Simulation &simulation, bool simulates) {
   return Timing{run.interval(shortFrames ? 10 : kWarmUp), run.latency()};
 }
 
-/// The timing of a design whose buffers have their depths now, if a run without
-/// bounds tells it. The depths change nothing if the buffers held no more, and
-/// tokens that come later do not if they waited for as long.
-static std::optional<Timing> timingFrom(Simulation &simulation,
-                                        ArrayRef<int> watched,
-                                        const ProcessNetwork &before,
-                                        flow::DesignOp design) {
-  if (readsMemory(before))
-    return std::nullopt;
-  ProcessNetwork now = networkOf(design);
+/// Does everything wait for a frame, even if memories have been read?
+static bool waitsForFrames(const ProcessNetwork &network) {
+  SmallVector<int> read; // channels
+  for (const Process &p : network.processes)
+    if (p.memory >= 0)
+      llvm::append_range(read, p.outputs);
+  auto isRead = [&](int channel) { return llvm::is_contained(read, channel); };
+  return llvm::all_of(network.processes, [&](const Process &p) {
+    return p.memory >= 0 || llvm::none_of(p.inputs, isRead) ||
+           llvm::all_of(p.phases, [&](const Phase &phase) {
+             return llvm::any_of(llvm::enumerate(phase.need), [&](auto need) {
+               return need.value() > 0 && !isRead(p.inputs[need.index()]);
+             });
+           });
+  });
+}
+
+/// The latency of a design whose readers have filled all their buffers before
+/// the frame comes. `run` begins with the frame.
+static int64_t latencyAfterReading(const Simulation &run,
+                                   ProcessNetwork network, int64_t latency) {
+  int64_t ready = 0;
+  for (const MemoryBank &bank : network.memories)
+    ready += bank.timing.latency + 2 * bank.timing.refresh;
+  for (const Process &process : network.processes)
+    if (process.memory >= 0) {
+      const rhz::MemoryTiming &t = network.memories[process.memory].timing;
+      int64_t ticks = t.beatTicks + t.turnTicks;
+      ready += 2 * network.channels[process.outputs[0]].capacity *
+               (ticks / rhz::kTicks + 1);
+    }
+  // Then it is the same.
+  if (run.keepsUp() && waitsForFrames(network) && run.keepsUpLater(ready))
+    return latency;
+  // No other frame follows it; readers go on.
+  constexpr int64_t kNever = INT64_MAX / 8;
+  for (Process &process : network.processes)
+    if (process.isSource()) {
+      int64_t firings = 0;
+      for (const Phase &phase : process.phases)
+        firings += phase.repeat * process.periods;
+      process.offers = {{ready, firings}, {kNever}};
+    }
+  return Simulation(network).upTo(1, aheadOf(network)).latency();
+}
+
+/// Do few frames tell the interval of a network that reads memories?
+static bool isSettled(Simulation &simulation, const ProcessNetwork &network) {
+  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
+  return !sharesBanks(network) && run.interval(kWarmUp - 1) > kLong &&
+         run.isSteady(kWarmUp - 2);
+}
+
+/// The timing of a network that reads memories while frames pass.
+static Timing timingOfReading(Simulation &simulation,
+                              const ProcessNetwork &network) {
+  const int ahead = aheadOf(network);
+  const SimResult &run = simulation.upTo(kShort - 1, ahead);
+  double interval = run.interval(kWarmUp - 1);
+  int64_t latency = latencyAfterReading(simulation, network, run.latency());
+  if (isSettled(simulation, network))
+    return Timing{interval, latency};
+  // Refreshes are not aligned to frames: no frame is like another. Those in
+  // flight at once share the memory: as many go before and after. How many they
+  // are follows from the interval, as in framesInFlight of lib/Simulate.
+  constexpr int64_t kMostInFlight = 32;
+  for (int round = 0; round < 2; ++round) {
+    int64_t cycles = std::max<int64_t>(1, int64_t(interval));
+    int inFlight =
+        int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
+    int frames = inFlight + (interval < kLong ? 20 : 12);
+    simulation.upTo(frames, std::max(inFlight, ahead));
+    interval = run.interval(frames - 1 - std::max(8, (frames - 1) / 2));
+  }
+  return Timing{interval, latency};
+}
+
+/// Does a design whose buffers have their depths now run as it has without
+/// bounds? The depths change nothing if the buffers held no more, and tokens
+/// that come later do not if they waited for as long.
+static bool runsAs(Simulation &simulation, ArrayRef<int> watched,
+                   const ProcessNetwork &before, ProcessNetwork now) {
   for (int c : watched) {
     TokenQueue &queue = now.channels[c];
     int64_t later = queue.latency - before.channels[c].latency;
     if (queue.capacity < simulation.occupancy(c) || later < 0 ||
         later > simulation.slack(c))
-      return std::nullopt;
+      return false;
     queue = before.channels[c];
   }
-  if (now.processes != before.processes || now.channels != before.channels)
+  return now.processes == before.processes && now.channels == before.channels;
+}
+
+/// The timing of such a design, if that run tells it.
+static std::optional<Timing> timingFrom(Simulation &simulation,
+                                        ArrayRef<int> watched,
+                                        const ProcessNetwork &before,
+                                        flow::DesignOp design) {
+  const ProcessNetwork now = networkOf(design);
+  if (!runsAs(simulation, watched, before, now))
     return std::nullopt;
-  return timingOf(simulation, /*simulates=*/false);
+  if (!readsMemory(now))
+    return timingOf(simulation, /*simulates=*/false);
+  // Where memories keep up, a few frames more may do.
+  if (!simulation.keepsUp() ||
+      !(isSettled(simulation, now) || simulation.knowsAll()))
+    return std::nullopt;
+  Timing timing = timingOfReading(simulation, now);
+  if (!simulation.keepsUp() || !runsAs(simulation, watched, before, now))
+    return std::nullopt;
+  return timing;
 }
 
 FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
@@ -249,8 +344,7 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   // for some frames more.
   bool isLoaded = !network.memories.empty() && !readsMemory(network);
   Simulation simulation(network, watched);
-  const SimResult &run = simulation.upTo(
-      isLoaded ? 6 : 2, sharesBanks(network) ? Simulation::kAhead : 0);
+  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
@@ -271,60 +365,15 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   return timingFrom(simulation, watched, network, design);
 }
 
-/// The latency of a design whose readers have filled all their buffers before
-/// the frame comes.
-static int64_t latencyAfterReading(ProcessNetwork network) {
-  int64_t ready = 0;
-  for (const MemoryBank &bank : network.memories)
-    ready += bank.timing.latency + 2 * bank.timing.refresh;
-  for (const Process &process : network.processes)
-    if (process.memory >= 0) {
-      const rhz::MemoryTiming &t = network.memories[process.memory].timing;
-      int64_t ticks = t.beatTicks + t.turnTicks;
-      ready += 2 * network.channels[process.outputs[0]].capacity *
-               (ticks / rhz::kTicks + 1);
-    }
-  // No other frame follows it; readers go on.
-  constexpr int64_t kNever = INT64_MAX / 8;
-  for (Process &process : network.processes)
-    if (process.isSource()) {
-      int64_t firings = 0;
-      for (const Phase &phase : process.phases)
-        firings += phase.repeat * process.periods;
-      process.offers.assign(size_t(firings), ready);
-      process.offers.push_back(kNever);
-    }
-  const int ahead = sharesBanks(network) ? Simulation::kAhead : 0;
-  return Simulation(network).upTo(1, ahead).latency();
-}
-
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   ProcessNetwork network = networkOf(design);
   Simulation simulation(network);
-  const bool contends = sharesBanks(network);
-  const int ahead = contends ? Simulation::kAhead : 0;
-  const SimResult &run = simulation.upTo(kShort - 1, ahead);
+  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (!readsMemory(network))
-    return *timingOf(simulation, /*simulates=*/true);
-  double interval = run.interval(kWarmUp - 1);
-  int64_t latency = latencyAfterReading(network);
-  if (!contends && interval > kLong && run.isSteady(kWarmUp - 2))
-    return Timing{interval, latency};
-  // Refreshes are not aligned to frames: no frame is like another. Those in
-  // flight at once share the memory: as many go before and after. How many they
-  // are follows from the interval, as in framesInFlight of lib/Simulate.
-  constexpr int64_t kMostInFlight = 32;
-  for (int round = 0; round < 2; ++round) {
-    int64_t cycles = std::max<int64_t>(1, int64_t(interval));
-    int inFlight =
-        int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
-    int frames = inFlight + (interval < kLong ? 20 : 12);
-    simulation.upTo(frames, std::max(inFlight, ahead));
-    interval = run.interval(frames - 1 - std::max(8, (frames - 1) / 2));
-  }
-  return Timing{interval, latency};
+  if (readsMemory(network))
+    return timingOfReading(simulation, network);
+  return *timingOf(simulation, /*simulates=*/true);
 }
 
 std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
@@ -379,7 +428,8 @@ followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
   for (Process &process : network.processes) {
     auto port = ports.find(StringRef(process.name).rsplit('.').first);
     if (process.isSource())
-      process.offers = offers[port->second];
+      for (int64_t time : offers[port->second])
+        process.offers.push_back({time});
     if (process.outputs.empty())
       sinks.push_back(port->second);
   }

@@ -46,6 +46,14 @@ struct TokenQueue {
   bool operator==(const TokenQueue &) const = default;
 };
 
+/// `count` times, `step` cycles after each other.
+struct Times {
+  int64_t first;
+  int64_t count = 1, step = 0;
+  int64_t at(int64_t i) const { return first + i * step; }
+  bool operator==(const Times &) const = default;
+};
+
 /// A bank of a memory outside the chip, which processes read burst after burst.
 /// It grants one request a cycle, round robin among those that wait.
 struct MemoryBank {
@@ -61,8 +69,8 @@ struct Process {
   int64_t periods = 1;
   std::vector<int> inputs;  ///< channel indices
   std::vector<int> outputs; ///< channel indices
-  /// Of a source: before these times its first firings cannot be.
-  std::vector<int64_t> offers = {};
+  /// Before these times its first firings cannot be, one after the other.
+  std::vector<Times> offers = {};
   /// The number of a memory bank if each firing asks it for a burst: what the
   /// firing produces are beats, which the channel gets as the bank has them;
   /// its latency is that from a beat's arrival. A firing is in the cycle
@@ -129,10 +137,13 @@ struct SimResult {
 /// be carried on. The network must outlive it.
 class Simulation {
 public:
+  /// Whether memories are left out as long as they keep up.
+  enum class Memories : uint8_t { IfTheyMatter, Always };
   /// `watched` are channels whose occupancy will be asked for; it is counted
   /// as the run goes on.
   explicit Simulation(const ProcessNetwork &network,
-                      llvm::ArrayRef<int> watched = {});
+                      llvm::ArrayRef<int> watched = {},
+                      Memories memories = Memories::IfTheyMatter);
   ~Simulation();
   /// Frames by which processes may be ahead of the outputs of a design with
   /// memories: as they read ahead, what others read comes later.
@@ -148,12 +159,19 @@ public:
   /// The frames that were simulated. Once a frame ends like the one before,
   /// those after it are known.
   int simulated() const;
-  /// Can upTo tell that many frames without simulating more? Of a network that
-  /// reads no memory.
+  /// Can upTo tell that many frames without simulating more, or any number?
   bool knows(int frames) const;
+  bool knowsAll() const;
+  /// Is it a run without memories, since these have kept up so far?
+  bool keepsUp() const { return supply != nullptr; }
+  /// Would they keep up with the first frame if it came so many cycles later?
+  bool keepsUpLater(int64_t by) const;
 
 private:
   struct State;
+  struct Supply;
+  SimResult result;
   std::unique_ptr<State> state;
+  std::unique_ptr<Supply> supply;
 };
 } // namespace rhizome::gen

@@ -67,6 +67,18 @@ public:
   offers(const Region &region,
          llvm::ArrayRef<std::optional<BeatFormat>> upstream,
          const DeviceContext &device) const = 0;
+  /// The same offers with their figures, and not yet with what complete() adds:
+  /// formats, units, keys and summaries. For generators with so many offers
+  /// that most are never looked at again.
+  virtual std::vector<Offer>
+  sketches(const Region &region,
+           llvm::ArrayRef<std::optional<BeatFormat>> upstream,
+           const DeviceContext &device) const {
+    return offers(region, upstream, device);
+  }
+  /// Completes those of the offers that are sketches.
+  virtual void complete(const Region &, llvm::MutableArrayRef<Offer>,
+                        const DeviceContext &) const {}
   /// What the offers for a region depend on besides the device and the upstream
   /// formats: equal strings mean equal offers. Empty: they depend
   /// on everything, including each constant.

@@ -6,6 +6,7 @@
 #include "mlir/IR/Types.h"
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Generator/OptionKey.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 
 namespace rhizome::gen {
@@ -58,6 +59,9 @@ struct SharedUnit {
   std::vector<Actor> actors;
 };
 
+/// What a generator needs to know to complete an offer.
+using OfferSketch = llvm::SmallVector<int64_t, 9>;
+
 struct Offer {
   std::string generator;
   /// Unique among the offers for a region. It begins with
@@ -77,5 +81,7 @@ struct Offer {
   Resources resources; ///< of `body`
   /// The errors of LUTs and FFs: the units' errors, squared and added up.
   double lutVariance = 0, ffVariance = 0;
+  /// Of an offer that is not complete.
+  OfferSketch sketch = {};
 };
 } // namespace rhizome::gen

@@ -14,8 +14,9 @@ public:
   using Choose =
       llvm::function_ref<std::vector<int>(const std::vector<Offer> &)>;
 
-  /// Every generator's offers for a region; their addresses are stable.
-  const std::vector<Offer> &of(const Region &region, const Upstream &upstream,
+  /// Every generator's offers for a region; their addresses are stable. Those
+  /// that were prepared are sketches until somebody completes them.
+  std::vector<Offer> &of(const Region &region, const Upstream &upstream,
                                const DeviceContext &device);
   /// Asks generators about operations that are not in the cache, with no
   /// upstream formats, on all threads.
@@ -32,8 +33,9 @@ private:
   std::map<Key, std::map<std::vector<int64_t>, std::vector<Offer>>> known;
 };
 
-/// What each generator offers for each of these operations, or the part that
-/// `take` leaves, with no upstream formats; by operation, then by generator.
+/// Sketches of what each generator offers for each of these operations, or the
+/// part that `take` leaves, with no upstream formats; by operation, then by
+/// generator.
 /// All threads ask; equal dependences are queried only once.
 std::vector<std::vector<std::vector<Offer>>>
 offersFor(llvm::ArrayRef<mlir::Operation *> ops, const DeviceContext &device,

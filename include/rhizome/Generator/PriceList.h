@@ -17,6 +17,8 @@ public:
   /// Places the actor's memories, sizes its buffer, and prices it. It has no
   /// contents yet.
   const Price &finish(Actor &actor);
+  /// The same for a unit that no other offer has.
+  static Price finishAlone(Actor &actor, const CostContext &context);
 
 private:
   /// A unit with its given parameters, and the finished one.

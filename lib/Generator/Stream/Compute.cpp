@@ -17,10 +17,11 @@ struct Reduction {
   osa::Window w;
   int64_t outChannels = 0; ///< of all groups
   int64_t groups = 1;      ///< of a convolution that is not depthwise
-  BeatFormat x;            ///< element of the input
+  BeatFormat x, y;         ///< elements of the input and of the output
   int64_t weightBits = 0, accBits = 0;
   bool bias = false;
   int64_t padValue = 0;
+  osa::SumPoolOp scaled; ///< if it has a zero point or scales by position
   Type inputType, outputType;
 
   int64_t positions() const { return w.outHeight * w.outWidth; }
@@ -34,6 +35,7 @@ Reduction reductionOf(Operation *op) {
   p.inputType = op->getOperand(0).getType();
   p.outputType = op->getResult(0).getType();
   p.x = formatOf(p.inputType, 1, 1);
+  p.y = formatOf(p.outputType, 1, 1);
   p.accBits = num::elementInt(p.outputType).getWidth();
   if (auto window = osa::getWindow(op)) {
     p.w = *window;
@@ -63,6 +65,8 @@ Reduction reductionOf(Operation *op) {
   } else if (auto sum = dyn_cast<osa::SumPoolOp>(op)) {
     p.kind = Kind::Sum;
     p.padValue = sum.getZero();
+    if (sum.getZero() != 0 || !sum.getPositionScale().empty())
+      p.scaled = sum;
   } else {
     p.kind = Kind::Max;
     p.padValue = num::elementInt(p.inputType).getIsSigned()
@@ -82,6 +86,16 @@ struct Folding {
   int64_t style = 0;
   Residents home = Residents::None; ///< of the weights; none: in a ROM
   bool streamed = false;            ///< or they are read for every frame
+
+  /// As an offer remembers it until it is complete.
+  OfferSketch numbers() const {
+    return {pe,        lanes, simd,          parallel, pixelsIn,
+            pixelsOut, style, int64_t(home), streamed};
+  }
+  static Folding of(llvm::ArrayRef<int64_t> n) {
+    return {n[0],     n[1], n[2], n[3] != 0, n[4], n[5], n[6], Residents(n[7]),
+            n[8] != 0};
+  }
 };
 
 /// Where the weights of a unit are in the beats that it reads of a memory.
@@ -138,67 +152,95 @@ Actor windowOf(const Reduction &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-Offer makeOffer(const Reduction &p, const Folding &f,
-                const DeviceContext &device) {
-  const osa::Window &w = p.w;
-  Offer offer;
-  int64_t words = ceilDiv(w.channels, f.lanes);
-  int64_t columns = ceilDiv(w.outWidth, f.pixelsOut);
-  bool lanewise = p.kind != Kind::MatVec;
-  int64_t groupWords = words / (lanewise ? words : p.groups);
-  int64_t outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
-  int64_t folds = groupWords * (f.parallel ? 1 : p.taps());
+/// What follows from a folding: counts per frame, and the formats of streams.
+struct Folded {
+  int64_t words = 0;    ///< of the window, for a pixel
+  int64_t columns = 0;  ///< firings for a row of results
+  int64_t folds = 0;    ///< firings of a result
+  int64_t outFolds = 0; ///< results of a pixel
+  int64_t simd = 0;     ///< lanes of the unit
+  int64_t results = 0, firings = 0, readCycles = 0;
+  BeatFormat chunk;  ///< what leaves the window
+  BeatFormat narrow; ///< what leaves the converter, if there is one
 
-  BeatFormat in = p.x;
-  in.lanes = f.pixelsIn > 1 ? f.pixelsIn * w.channels : f.lanes;
-  in.row = f.pixelsIn > 1 ? w.width * w.channels : w.channels;
-  offer.inputs = {in.canonical()};
-  offer.body.units.reserve(f.simd ? 3 : 2);
-
-  Actor window = windowOf(p, f);
-  BeatFormat chunk = p.x;
-  int64_t chunkLanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
-  chunk.lanes = chunk.row = chunkLanes;
-  chunk.count = chunkLanes * w.outHeight * columns * outFolds * folds;
-  int64_t readCycles = chunk.count / chunkLanes;
-  offer.body.chain(window, chunk.canonical());
-
-  int64_t simd = f.lanes * (f.parallel ? p.taps() : 1);
-  int64_t length = p.taps() * w.channels; // of one window
-  if (f.simd) {
-    BeatFormat narrow = chunk;
-    chunk.row = narrow.row = length;
-    narrow.lanes = f.simd;
-    offer.body.chain(makeConverter(chunk.canonical(), narrow),
-                     narrow.canonical());
-    simd = f.simd;
-    folds = ceilDiv(length, simd);
+  Folded(const Reduction &p, const Folding &f) {
+    const osa::Window &w = p.w;
+    const bool lanewise = p.kind != Kind::MatVec;
+    words = ceilDiv(w.channels, f.lanes);
+    columns = ceilDiv(w.outWidth, f.pixelsOut);
+    outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
+    folds = words / (lanewise ? words : p.groups) * (f.parallel ? 1 : p.taps());
+    chunk = p.x;
+    int64_t lanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
+    results = w.outHeight * columns * outFolds;
+    readCycles = results * folds;
+    chunk.lanes = chunk.row = lanes;
+    chunk.count = lanes * readCycles;
+    simd = f.lanes * (f.parallel ? p.taps() : 1);
+    if (f.simd) {
+      int64_t length = p.taps() * w.channels; // of one window
+      narrow = chunk;
+      narrow.row = length;
+      narrow.lanes = f.simd;
+      simd = f.simd;
+      folds = ceilDiv(length, simd);
+    }
+    firings = results * folds;
   }
-  int64_t firings = w.outHeight * columns * outFolds * folds;
+  Actor converter() const {
+    BeatFormat whole = chunk;
+    whole.row = narrow.row;
+    return makeConverter(whole.canonical(), narrow);
+  }
+};
 
-  BeatFormat out = formatOf(p.outputType, 1, 1);
-  int64_t results = w.outHeight * columns * outFolds;
+/// The weights of a unit that reads them, in beats of the memory's port.
+struct Streamed {
+  const Memory &memory;
+  int64_t port;
+  WeightBeats weights;
+  int64_t segment, rounds; ///< beats of all weights; times per frame
+
+  Streamed(const Reduction &p, const Folding &f, const Folded &folded,
+           const DeviceContext &device)
+      : memory(device.memories[0]), port(memory.portBitsAt(device.clockMhz)),
+        weights(port, f.pe * folded.simd * p.weightBits, folded.folds),
+        segment(folded.outFolds * weights.perResult()),
+        rounds(folded.results / folded.outFolds) {}
+  int64_t beats() const { return segment * rounds; }
+  double bytes() const { return double(beats() * port / 8); }
+  int64_t cycles(const DeviceContext &device) const {
+    return int64_t(bytes() / memory.bankBytesPerS(device.clockMhz) *
+                   device.clockMhz * 1e6);
+  }
+  Actor reader(const DeviceContext &device) const {
+    return weightReader(memory, device.clockMhz, segment, rounds);
+  }
+};
+
+/// The unit that computes.
+Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
+             const Streamed *streamed) {
+  const bool lanewise = p.kind != Kind::MatVec;
   const bool isLoaded = f.home != Residents::None;
-  Actor unit(lanewise     ? isLoaded ? unit::DepthwiseResident::kKind
-                                     : unit::LaneReduce::kKind
-             : isLoaded   ? unit::MatvecResident::kKind
-             : f.streamed ? unit::MatvecStreamed::kKind
-                          : unit::Matvec::kKind);
+  Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
+                                   : unit::LaneReduce::kKind
+             : isLoaded ? unit::MatvecResident::kKind
+             : streamed ? unit::MatvecStreamed::kKind
+                        : unit::Matvec::kKind);
   if (!lanewise) {
     unit.name = "matvec";
     unit.params = {{"Pixels", f.pixelsOut},
                    {"Pe", f.pe},
-                   {"Simd", simd},
+                   {"Simd", folded.simd},
                    {"XWidth", p.x.width},
                    {"XSigned", p.x.isSigned},
                    {"WWidth", p.weightBits},
                    {"AccWidth", p.accBits},
-                   {"Folds", folds},
-                   {"OutFolds", outFolds},
+                   {"Folds", folded.folds},
+                   {"OutFolds", folded.outFolds},
                    {"Bias", p.bias},
                    {"Style", f.style}};
-    out.lanes = f.pixelsOut * f.pe;
-    out.row = f.pixelsOut > 1 ? w.outWidth * p.outChannels : p.groupOut();
   } else {
     unit.name = p.kind == Kind::Depthwise ? "depthwise" : "pool";
     int64_t op = p.kind == Kind::Depthwise ? 0 : p.kind == Kind::Max ? 1 : 2;
@@ -209,61 +251,95 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                    {"XSigned", p.x.isSigned},
                    {"WWidth", std::max<int64_t>(p.weightBits, 1)},
                    {"AccWidth", p.accBits},
-                   {"Folds", folds},
-                   {"OutFolds", outFolds},
+                   {"Folds", folded.folds},
+                   {"OutFolds", folded.outFolds},
                    {"Bias", p.bias},
                    {"Style", f.style}};
     if (!isLoaded)
       unit.params = {
           {"Op", op}, {"Zero", 0}, {"ScaleWidth", 1}, {"Positions", 0}};
-    out.lanes = f.pixelsOut * f.lanes;
-    out.row = f.pixelsOut > 1 ? w.outWidth * w.channels : w.channels;
+  }
+  if (osa::SumPoolOp sum = p.scaled) {
+    int64_t most = 1;
+    for (int64_t s : sum.getPositionScale())
+      most = std::max(most, s);
+    unit.set("Zero", sum.getZero());
+    unit.set("Positions", sum.getPositionScale().empty()
+                              ? 1
+                              : folded.columns * p.w.outHeight);
+    unit.set("ScaleWidth", num::bitsForRange(0, most));
   }
   if (isLoaded)
     unit.params = {{"Ultra", f.home == Residents::Ultra}, {"Load", kLoadBits}};
-  unit.set("frameBeats", results);
-  int64_t memoryCycles = 0;
-  if (!f.streamed) {
-    offer.body.chain(unit, out.canonical());
+  unit.set("frameBeats", folded.results);
+  if (streamed) {
+    unit.set("Beat", streamed->port);
+    unit.set("Words", streamed->weights.words);
+  }
+  return unit;
+}
+
+BeatFormat inputOf(const Reduction &p, const Folding &f) {
+  BeatFormat in = p.x;
+  in.lanes = f.pixelsIn > 1 ? f.pixelsIn * p.w.channels : f.lanes;
+  in.row = f.pixelsIn > 1 ? p.w.width * p.w.channels : p.w.channels;
+  return in.canonical();
+}
+
+BeatFormat outputOf(const Reduction &p, const Folding &f) {
+  const bool lanewise = p.kind != Kind::MatVec;
+  BeatFormat out = p.y;
+  out.lanes = f.pixelsOut * (lanewise ? f.lanes : f.pe);
+  out.row = f.pixelsOut > 1 ? p.w.outWidth * p.outChannels
+            : lanewise      ? p.outChannels
+                            : p.groupOut();
+  return out.canonical();
+}
+
+/// Everything of an offer but what finishing it adds.
+Offer makeOffer(const Reduction &p, const Folding &f,
+                const DeviceContext &device) {
+  const osa::Window &w = p.w;
+  const bool lanewise = p.kind != Kind::MatVec;
+  const Folded folded(p, f);
+  std::optional<Streamed> streamed;
+  if (f.streamed)
+    streamed.emplace(p, f, folded, device);
+  Offer offer;
+  offer.inputs = {inputOf(p, f)};
+  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed);
+  offer.body.chain(windowOf(p, f), folded.chunk.canonical());
+  if (f.simd)
+    offer.body.chain(folded.converter(), folded.narrow.canonical());
+  const BeatFormat out = outputOf(p, f);
+  Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
+  if (!streamed) {
+    offer.body.chain(std::move(unit), out);
   } else {
-    const Memory &memory = device.memories[0];
-    const int64_t port = memory.portBitsAt(device.clockMhz);
-    WeightBeats weights(port, f.pe * simd * p.weightBits, folds);
-    const int64_t segment = outFolds * weights.perResult(),
-                  beats = segment * (results / outFolds);
-    unit.set("Beat", port);
-    unit.set("Words", weights.words);
     BeatFormat bytes;
     bytes.width = 8;
-    bytes.lanes = port / 8;
-    bytes.row = bytes.count = beats * bytes.lanes;
+    bytes.lanes = streamed->port / 8;
+    bytes.row = bytes.count = streamed->beats() * bytes.lanes;
     const int last = int(offer.body.units.size()) - 1;
     offer.body.units.push_back(
-        {weightReader(memory, device.clockMhz, segment, results / outFolds),
+        {streamed->reader(device),
          {},
          {bytes},
          {RankedTensorType::get(
              {bytes.count},
              num::IntType::getFull(p.inputType.getContext(), false, 8))}});
     offer.body.units.push_back(
-        {unit, {{last, 0}, {last + 1, 0}}, {out.canonical()}});
+        {std::move(unit), {{last, 0}, {last + 1, 0}}, {out}});
     offer.body.outputs = {{last + 2, 0}};
-    offer.traffic = {{memory.name, double(beats * port / 8), 0}};
-    firings *= weights.pieces;
-    memoryCycles =
-        int64_t(double(beats * port / 8) /
-                memory.bankBytesPerS(device.clockMhz) * device.clockMhz * 1e6);
   }
-  offer.outputs = {out.canonical()};
-  int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
-                                       : w.height * w.width * words;
-  offer.busyCycles = std::max({firings, readCycles, writeCycles, memoryCycles});
+  const int64_t simd = folded.simd;
+  offer.outputs = {out};
   offer.summary.reserve(64);
   offer.summary += lanewise ? counted(f.lanes, "lane") + " × " +
                                   counted(f.parallel ? p.taps() : 1, "tap")
                             : "PE " + std::to_string(f.pe) + " × SIMD " +
                                   std::to_string(simd);
-  offer.key = OptionKey("stream", unit.name);
+  offer.key = OptionKey("stream", offer.body.back().name);
   if (lanewise)
     offer.key.add("lanes", f.lanes);
   else
@@ -317,55 +393,112 @@ static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
   }
 }
 
-std::vector<Offer> computeOffers(Operation *op, Upstream,
-                                 const DeviceContext &device) {
-  Reduction p = reductionOf(op);
+namespace {
+/// The figures of one reduction's offers. Units that many of them share are
+/// priced once.
+class Sketcher {
+public:
+  Sketcher(const Reduction &p, const DeviceContext &device)
+      : p(p), device(device), prices(device.cost) {}
+  Offer sketch(const Folding &f);
+  /// Whether the last one has weights in blocks of memory.
+  bool usesBlocks = false;
+
+private:
+  using Price = PriceList::Price;
+  using Key = std::array<int64_t, 5>;
+  const Reduction &p;
+  const DeviceContext &device;
+  PriceList prices;
+  std::map<Key, Price> windows, converters;
+
+  const Price &priceOf(std::map<Key, Price> &known, const Key &key,
+                       llvm::function_ref<Actor()> make) {
+    auto [it, isNew] = known.try_emplace(key);
+    if (isNew) {
+      Actor actor = make();
+      it->second = PriceList::finishAlone(actor, device.cost);
+    }
+    return it->second;
+  }
+};
+
+Offer Sketcher::sketch(const Folding &f) {
+  const Folded folded(p, f);
+  Offer offer;
+  offer.generator = "stream";
+  offer.sketch = f.numbers();
+  offer.inputs = {inputOf(p, f)};
+  offer.outputs = {outputOf(p, f)};
+  auto add = [&](const Price &price) {
+    offer.resources += price.cost;
+    offer.lutVariance += price.error.lut() * price.error.lut();
+    offer.ffVariance += price.error.ff() * price.error.ff();
+  };
+  const int64_t repeat =
+      p.kind == Kind::MatVec ? ceilDiv(p.groupOut(), f.pe) : 1;
+  add(priceOf(windows, {f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut},
+              [&] { return windowOf(p, f); }));
+  if (f.simd)
+    add(priceOf(converters,
+                {folded.chunk.lanes, folded.chunk.count, folded.narrow.row,
+                 folded.narrow.lanes},
+                [&] { return folded.converter(); }));
+  int64_t firings = folded.firings, memoryCycles = 0;
+  std::optional<Streamed> streamed;
+  if (f.streamed) {
+    streamed.emplace(p, f, folded, device);
+    Actor reader = streamed->reader(device);
+    add(prices.finish(reader));
+    offer.weights = WeightHome::Streamed;
+    offer.traffic = {{streamed->memory.name, streamed->bytes(), 0}};
+    firings *= streamed->weights.pieces;
+    memoryCycles = streamed->cycles(device);
+  } else if (f.home != Residents::None) {
+    offer.weights = WeightHome::Resident;
+  }
+  Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
+  add(PriceList::finishAlone(unit, device.cost));
+  usesBlocks = !f.streamed && f.home == Residents::None && unit.get("Block");
   const osa::Window &w = p.w;
-  auto sum = dyn_cast<osa::SumPoolOp>(op);
-  bool scaled = sum && (sum.getZero() != 0 || !sum.getPositionScale().empty());
+  int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
+                                       : w.height * w.width * folded.words;
+  offer.busyCycles =
+      std::max({firings, folded.readCycles, writeCycles, memoryCycles});
+  return offer;
+}
+} // namespace
+
+std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
+  const Reduction p = reductionOf(op);
+  const osa::Window &w = p.w;
   std::vector<Offer> offers;
-  PriceList prices(device.cost);
+  Sketcher sketcher(p, device);
   auto offer = [&](Folding f) {
     for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
       f.style = style;
       f.home = Residents::None;
       f.streamed = false;
-      Offer offer = makeOffer(p, f, device);
-      if (scaled) {
-        int64_t most = 1;
-        for (int64_t s : sum.getPositionScale())
-          most = std::max(most, s);
-        Actor &unit = offer.body.back();
-        unit.set("Zero", sum.getZero());
-        unit.set("Positions",
-                 sum.getPositionScale().empty()
-                     ? 1
-                     : ceilDiv(w.outWidth, f.pixelsOut) * w.outHeight);
-        unit.set("ScaleWidth", num::bitsForRange(0, most));
-      }
-      finish(offer, prices);
-      // What fits a few LUTs needs no memory.
-      bool isInBlocks = offer.body.back().get("Block");
-      offers.push_back(std::move(offer));
+      offers.push_back(sketcher.sketch(f));
       bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
       if (!hasWeights || !device.mayLoad())
         continue;
+      // What fits a few LUTs needs no memory.
+      const bool isInBlocks = sketcher.usesBlocks;
       for (Residents home : {Residents::Ultra, Residents::All}) {
         bool isUltra = home == Residents::Ultra;
         if (device.residents < home || (isUltra && !device.hasUltra()) ||
             (device.residents != Residents::All && !isInBlocks))
           continue;
         f.home = home;
-        offers.push_back(makeOffer(p, f, device));
-        finish(offers.back(), prices);
+        offers.push_back(sketcher.sketch(f));
       }
       if (p.kind != Kind::MatVec || device.streaming == Streaming::None ||
           (device.streaming == Streaming::Once && p.positions() > f.pixelsOut))
         continue;
       f.home = Residents::None;
       f.streamed = true;
-      offers.push_back(makeOffer(p, f, device));
-      finish(offers.back(), prices);
+      offers.push_back(sketcher.sketch(f));
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -446,6 +579,22 @@ std::vector<Offer> computeOffers(Operation *op, Upstream,
     offerPixels(f);
   }
   return offers;
+}
+
+void completeCompute(Operation *op, llvm::MutableArrayRef<Offer> offers,
+                     const DeviceContext &device) {
+  const Reduction p = reductionOf(op);
+  PriceList prices(device.cost);
+  for (Offer &offer : offers) {
+    if (offer.sketch.empty())
+      continue;
+    Offer whole = makeOffer(p, Folding::of(offer.sketch), device);
+    whole.busyCycles = offer.busyCycles;
+    whole.traffic = std::move(offer.traffic);
+    finish(whole, prices);
+    assert(whole.resources == offer.resources && "as it was sketched");
+    offer = std::move(whole);
+  }
 }
 
 std::string computeDependence(Operation *op) {

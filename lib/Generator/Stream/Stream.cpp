@@ -119,12 +119,25 @@ public:
 
   std::vector<Offer> offers(const Region &region, Upstream upstream,
                             const DeviceContext &device) const override {
+    std::vector<Offer> all = sketches(region, upstream, device);
+    complete(region, all, device);
+    return all;
+  }
+
+  std::vector<Offer> sketches(const Region &region, Upstream upstream,
+                              const DeviceContext &device) const override {
     Operation *op = region.front();
     if (isCompute(op))
-      return computeOffers(op, upstream, device);
+      return computeSketches(op, device);
     if (isElementwise(op))
       return elementwiseOffers(op, upstream, device);
     return movementOffers(op, upstream, device);
+  }
+
+  void complete(const Region &region, llvm::MutableArrayRef<Offer> offers,
+                const DeviceContext &device) const override {
+    if (isCompute(region.front()))
+      completeCompute(region.front(), offers, device);
   }
 
   std::string dependence(const Region &region) const override {

@@ -13,9 +13,12 @@ using Upstream = llvm::ArrayRef<std::optional<BeatFormat>>;
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// conv2d, dense, max_pool, sum_pool: a window followed by a reduction.
-std::vector<Offer> computeOffers(mlir::Operation *op, Upstream upstream,
-                                 const DeviceContext &device);
-/// The input of computeOffers(), as a string; empty: everything.
+/// First all with their figures only, then some with their units.
+std::vector<Offer> computeSketches(mlir::Operation *op,
+                                   const DeviceContext &device);
+void completeCompute(mlir::Operation *op, llvm::MutableArrayRef<Offer> offers,
+                     const DeviceContext &device);
+/// What their offers depend on, as a string; empty: everything.
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
