@@ -115,8 +115,9 @@ def kills(suite, count, *commands):
         start = time.time()
         bench.check(command, "timed")
         seconds[command] = time.time() - start
-    killed = complete = 0
-    for i in range(int(count)):
+    i = killed = complete = 0
+    # One that ends before its moment does not count.
+    while killed < int(count) and i < 3 * int(count):
         command = commands[i % len(commands)]
         if command == "compile" and i // len(commands) % 2:
             shutil.rmtree(bench.package)
@@ -143,11 +144,12 @@ def kills(suite, count, *commands):
                            + ("" if again.status == 0 else again.message),
                            again.command):
             bench.fresh()
+        i += 1
     left = [name for name in os.listdir(suite.work) if name.startswith(".net")]
     suite.check(not left, f"the last compile cleared what was left {left}")
-    print(f"{killed} of {count} killed before their end; {complete} times a "
+    print(f"{i} commands, {killed} killed before their end; {complete} times a "
           f"package stood")
-    suite.check(killed * 2 > int(count), f"{killed} of {count} were killed")
+    suite.check(killed >= int(count), f"{killed} of {count} were killed")
 
 
 def one_cache(suite, command):
