@@ -258,6 +258,40 @@ def models(suite):
     suite.check(result.status == 0 and 0 < longest <= 255,
                 f"names of 5,000 characters: the longest word in RTL and "
                 f"scripts has {longest}", result.command)
+    terminals(suite)
+
+
+def terminals(suite):
+    """What a file names does not reach a terminal as a command."""
+    onnx = needed("onnx")
+    plain = onnx.load(str(MODEL))
+    command = "\x1b]0;harm\x07\x1b[2J\u009b31m"
+    inner = {name for node in plain.graph.node for name in node.output
+             } - {value.name for value in plain.graph.output}
+    for i, node in enumerate(plain.graph.node):
+        node.name = f"{command}{i}"
+        for names in (node.input, node.output):
+            for j, name in enumerate(names):
+                names[j] = command + name if name in inner else name
+    model, package = suite.work / "terminal.onnx", suite.work / "terminal.rhz"
+    onnx.save(plain, str(model))
+    plain.graph.node[2].op_type = f"Nothing{command}"
+    refused_model = suite.work / "refused.onnx"
+    onnx.save(plain, str(refused_model))
+    for status, *words in (
+            (0, "coverage", model), (0, "explore", model),
+            (0, "compile", model, "--goal", "throughput=1000/s", "-o", package),
+            (0, "report", package), (0, "run", package, "--driver", "cpu"),
+            (1, "coverage", refused_model),
+            (1, "compile", refused_model, "-o", suite.work / "refused.rhz")):
+        result = suite.run(*words)
+        text = result.out + result.err
+        suite.check(result.status == status
+                    and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f]", text)
+                    and ("\\x1b]0;harm" in text or words[0] in
+                         ("report", "run", "compile")),
+                    f"{words[0]} of names that command a terminal",
+                    result.command)
 
 
 LIVE_PORT, NODES = 2718, 2
