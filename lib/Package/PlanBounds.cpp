@@ -15,6 +15,8 @@ constexpr int64_t kMostNodes = 65535, kMostBits = 1 << 16,
                   kMostElements = int64_t(1) << 40,
                   kMostCycles = int64_t(1) << 53, kMostBytes = int64_t(1) << 50,
                   kMostNs = 1'000'000'000'000;
+/// Of a buffer between actors, which synthesis makes a memory of.
+constexpr int64_t kMostPlaces = 1 << 24;
 /// Channels take turns; a table of this many turns is made for each port.
 constexpr int64_t kMostTurns = 4096;
 constexpr double kMostMhz = 1e5;
@@ -105,8 +107,11 @@ void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
   for (size_t i = 0; i < actor.parameters.size(); ++i) {
     const std::string &name = actor.parameters[i];
     bounds.identifier(item(at + ".parameters", i), name);
-    // A string parameter is a memory image's file.
     const json::Value *value = actor.config.get(name);
+    if (auto depth =
+            value && name == "Depth" ? value->getAsInteger() : std::nullopt)
+      bounds.number(at + ".config.Depth", *depth, 0, kMostPlaces);
+    // A string parameter is a memory image's file.
     if (auto file = value ? value->getAsString() : std::nullopt;
         file && !file->empty())
       bounds.path(at + ".config." + printable(name), *file);

@@ -55,6 +55,9 @@ def hostile_plans(harm):
             lambda p: stream(p).update(port="s_axis"),
             "plan.nodes[0].ports.stream.in[0].port"),
         "turns without end": (set_every, "plan.channels[0].every"),
+        "a buffer without end": (
+            lambda p: node(p)["actors"][1]["config"].update(Depth=2**40),
+            "plan.nodes[0].actors[1].config.Depth"),
         "a shape too large": (
             lambda p: stream(p).update(shape=[2**40, 2**40]),
             "shape"),
@@ -310,6 +313,15 @@ def live(suite, seconds):
     key.write_text("0123456789abcdef" * 2 + "\n")
     with namespaces(suite, 1) as spaces:
         inside = ["ip", "netns", "exec", spaces[0]]
+        plain = suite.work / "plain.rhz"
+        result = suite.compile(MODEL, (), "throughput=1000/s", plain,
+                               "--cluster", "ku060x1")
+        suite.check(result.status == 0, "compiles", result.command)
+        with running([Node(suite, plain, "node0", {}, namespace=spaces[0])]):
+            table = run_program([*inside, "cat", "/proc/net/udp"]).out
+            listening = [line.split()[1] for line in table.splitlines()[1:]]
+            suite.check(listening == [f"0100007F:{LIVE_PORT + 1:04X}"],
+                        f"a node listens on this machine only: {listening}")
         for options in ((), ("--key", key)):
             flooded(suite, package, inside, spaces[0], float(seconds), options)
 

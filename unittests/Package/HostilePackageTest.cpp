@@ -151,6 +151,10 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
           [](Plan &p) { p.nodes[0].clockMhz = 1e9; });
   refused("plan.nodes[0].stream_bits",
           [](Plan &p) { p.nodes[0].streamBits = 0; });
+  refused("plan.nodes[0].actors[0].config.Depth", [](Plan &p) {
+    p.nodes[0].actors[0].parameters.push_back("Depth");
+    p.nodes[0].actors[0].config["Depth"] = int64_t(1) << 40;
+  });
   refused("plan.links[0].latency_ns",
           [](Plan &p) { p.links[0].latencyNs = INT64_MAX; });
   // Times and places of memories, with which simulations compute.
