@@ -372,7 +372,40 @@ def lengths(suite):
         suite.check(result.status == 1 and "File name too long"
                     in (result.json or {}).get("error", ""),
                     f"{label}: {result.message[:60]} … {result.message[-60:]}")
+    any_bytes(suite)
     equal_names(suite)
+
+
+def any_bytes(suite):
+    """Paths and words that are no UTF-8, which JSON cannot hold."""
+    strange = os.fsdecode(b"\xff\xc0")
+    package = suite.work / f"{strange}.rhz"
+    kernel = suite.work / f"{strange}.cfd"
+    shutil.copy(networks.ROOT / "examples/kernels/gradient.cfd", kernel)
+    device = suite.work / f"{strange}.yaml"
+    shutil.copy(networks.ROOT / "data/devices/xczu3eg.yaml", device)
+    for good, *words in (
+            (True, "compile", MODEL, "--goal", GOAL, "-o", package),
+            (True, "report", package), (True, "targets", device),
+            (True, "run", package, "--driver", "cpu"),
+            (True, "formats", kernel, "--formats", "half", "--device", device),
+            (True, "coverage", kernel),
+            (True, "compile", kernel, "-o", suite.work / f"{strange}.out"),
+            (False, "coverage", suite.work / f"{strange}.onnx"),
+            (False, "compile", MODEL, "--shape", f"{strange}=1"),
+            (False, "run", package, "--driver", strange),
+            (False, "run", package, "--driver", "cpu", "--input",
+             f"{strange}=x.npy")):
+        result = suite.run(*words, "--json")
+        suite.check(result.status == 0 if good else result.status in (1, 2),
+                    f"{words[0]} of words that are no UTF-8: {result.status} "
+                    f"{result.err.strip()[:100]!a}")
+    for words in ((package, "node0"), (package, strange)):
+        result = run_program([suite.rhizome.parent / "rhizome-node", *words,
+                              "--json"])
+        suite.check(result.status in (1, 2),
+                    f"rhizome-node of such a package: {result.status} "
+                    f"{result.err.strip()[:100]!a}")
 
 
 def equal_names(suite):

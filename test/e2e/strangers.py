@@ -281,7 +281,10 @@ def terminals(suite):
     plain.graph.node[2].op_type = f"Nothing{command}"
     refused_model = suite.work / "refused.onnx"
     onnx.save(plain, str(refused_model))
+    kernel = suite.work / "terminal.cfd"
+    kernel.write_text(f"var input A : [11 {command}]\n")
     for status, *words in (
+            (1, "explore", kernel),
             (0, "coverage", model), (0, "explore", model),
             (0, "compile", model, "--goal", "throughput=1000/s", "-o", package),
             (0, "report", package), (0, "run", package, "--driver", "cpu"),
