@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Places.h"
+#include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/Support/FileSystem.h"
 #include <yaml-cpp/yaml.h>
@@ -107,9 +108,10 @@ std::string deploy::manifestText(const Plan &plan, StringRef root) {
     std::string folder = "nodes/" + node.name;
     if (!sys::fs::is_directory(root + "/" + folder))
       folder = "nodes/" + plan.owner(node).name;
-    text += "  - name: " + node.name +
+    text += "  - name: " + yamlScalar(node.name) +
             "\n    address: " + std::to_string(node.address) +
-            "\n    device: " + node.device + "\n    files: " + folder +
+            "\n    device: " + yamlScalar(node.device) +
+            "\n    files: " + yamlScalar(folder) +
             "\n    bitstream: \"\"\n    load: \"\"\n" +
             "    place: \"127.0.0.1:" + std::to_string(kPort + node.address) +
             "\"\n";

@@ -13,7 +13,10 @@ namespace {
 /// More than any device, cluster or frame has.
 constexpr int64_t kMostNodes = 65535, kMostBits = 1 << 16,
                   kMostElements = int64_t(1) << 40,
-                  kMostCycles = int64_t(1) << 53;
+                  kMostCycles = int64_t(1) << 53, kMostBytes = int64_t(1) << 50,
+                  kMostNs = 1'000'000'000'000;
+/// Of a buffer between actors, which synthesis makes a memory of.
+constexpr int64_t kMostPlaces = 1 << 24;
 /// Channels take turns; a table of this many turns is made for each port.
 constexpr int64_t kMostTurns = 4096;
 constexpr double kMostMhz = 1e5;
@@ -104,8 +107,11 @@ void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
   for (size_t i = 0; i < actor.parameters.size(); ++i) {
     const std::string &name = actor.parameters[i];
     bounds.identifier(item(at + ".parameters", i), name);
-    // A string parameter is a memory image's file.
     const json::Value *value = actor.config.get(name);
+    if (auto depth =
+            value && name == "Depth" ? value->getAsInteger() : std::nullopt)
+      bounds.number(at + ".config.Depth", *depth, 0, kMostPlaces);
+    // A string parameter is a memory image's file.
     if (auto file = value ? value->getAsString() : std::nullopt;
         file && !file->empty())
       bounds.path(at + ".config." + printable(name), *file);
@@ -140,18 +146,33 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   checkPorts(bounds, at + ".ports.stream.out", "m_axis_", node.outputs);
   for (size_t i = 0; i < node.memories.size(); ++i) {
     bounds.name(item(at + ".memories", i) + ".name", node.memories[i].name);
-    bounds.number(item(at + ".memories", i) + ".banks", node.memories[i].banks,
-                  1, kMostNodes);
+    const PlannedMemory &memory = node.memories[i];
+    std::string here = item(at + ".memories", i);
+    bounds.number(here + ".banks", memory.banks, 1, kMostNodes);
+    bounds.number(here + ".bytes_per_s", double(memory.bytesPerS), 1e15);
+    bounds.number(here + ".latency_ns", memory.latencyNs, 0, kMostNs);
+    bounds.number(here + ".turnaround_ns", memory.turnaroundNs, 0, kMostNs);
+    bounds.number(here + ".refresh_ns", memory.refreshNs, 0, kMostNs);
+    bounds.number(here + ".refresh_every_ns", memory.refreshEveryNs, 0,
+                  kMostNs);
   }
-  for (size_t i = 0; i < node.memoryPorts.size(); ++i)
-    bounds.identifier(item(at + ".ports.memory", i) + ".port",
-                      node.memoryPorts[i].port);
+  for (size_t i = 0; i < node.memoryPorts.size(); ++i) {
+    const MemoryPort &port = node.memoryPorts[i];
+    std::string here = item(at + ".ports.memory", i);
+    bounds.identifier(here + ".port", port.port);
+    bounds.number(here + ".bytes_per_frame", port.bytesPerFrame, 0, kMostBytes);
+  }
   for (const RegisterPort &port : node.registerPorts)
     bounds.identifier(at + ".ports.register", port.port);
   for (const LinkPort &port : node.linkPorts)
     bounds.identifier(at + ".ports.link", port.port);
-  for (size_t i = 0; i < node.segments.size(); ++i)
-    bounds.path(item(at + ".segments", i) + ".file", node.segments[i].file);
+  for (size_t i = 0; i < node.segments.size(); ++i) {
+    const PlannedSegment &segment = node.segments[i];
+    std::string here = item(at + ".segments", i);
+    bounds.path(here + ".file", segment.file);
+    bounds.number(here + ".address", segment.address, 0, kMostBytes);
+    bounds.number(here + ".bytes", segment.bytes, 0, kMostBytes);
+  }
 }
 
 /// The host's ports are numbered, and each is an end of a channel; ends at
@@ -212,6 +233,7 @@ Error checkBounds(const Plan &plan) {
     std::string at = item("links", i);
     bounds.name(at + ".name", link.name);
     bounds.number(at + ".bits_per_s", link.bitsPerS, 1e15);
+    bounds.number(at + ".latency_ns", double(link.latencyNs), double(kMostNs));
     bounds.number(at + ".mtu_bytes", link.mtuBytes, 1, kMostBits);
     bounds.number(at + ".overhead_bytes", link.overheadBytes, 0, kMostBits);
   }

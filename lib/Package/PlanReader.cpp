@@ -464,6 +464,7 @@ Expected<Plan> rhizome::parsePlan(StringRef text) {
   Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
+  removeControls(*value);
   const json::Object *object = value->getAsObject();
   std::optional<int64_t> schema =
       object ? object->getInteger("schema") : std::nullopt;

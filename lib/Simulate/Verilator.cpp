@@ -8,6 +8,7 @@
 #include "rhizome/Support/Resources.h"
 #include "rhz_memory.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -152,9 +153,12 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   if (!folder)
     return folder.takeError();
   std::string work = *folder;
-  // GNU make cannot build in a folder whose path holds white space; then we
-  // build copies elsewhere.
-  bool elsewhere = work.find_first_of(" \t\n") != std::string::npos;
+  // Verilator expands variables in paths, and GNU make splits paths at white
+  // space and knows functions. So copies are built elsewhere unless the path is
+  // plain.
+  bool elsewhere = any_of(work, [](char c) {
+    return isASCII(c) && !isAlnum(c) && !StringRef("/_.+-").contains(c);
+  });
   if (elsewhere) {
     SmallString<128> plain;
     if (std::error_code error =

@@ -39,6 +39,34 @@ std::string printable(StringRef text) {
   return text.size() > kMost ? shown + "…" : shown;
 }
 
+std::string withoutControls(StringRef text) {
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F, some of which begin commands of terminals.
+    if (byte == 0xc2 && i + 1 < text.size() &&
+        static_cast<unsigned char>(text[i + 1]) < 0xa0)
+      byte = static_cast<unsigned char>(text[++i]);
+    else if ((byte >= 0x20 && byte != 0x7f) || byte == '\n' || byte == '\t') {
+      shown += text[i];
+      continue;
+    }
+    shown += "\\x" + utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
+  }
+  return shown;
+}
+
+void removeControls(json::Value &value) {
+  if (std::optional<StringRef> text = value.getAsString())
+    value = withoutControls(*text);
+  else if (json::Array *array = value.getAsArray())
+    for (json::Value &element : *array)
+      removeControls(element);
+  else if (json::Object *object = value.getAsObject())
+    for (auto &[key, member] : *object)
+      removeControls(member);
+}
+
 /// The end of the string or comment that begins at `i`; `i` if none does.
 static size_t endOfOpaque(StringRef text, size_t i) {
   if (text[i] == '"') {

@@ -5,6 +5,7 @@
 #include "Router.h"
 #include "Shell.h"
 #include "Yosys.h"
+#include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
@@ -241,13 +242,13 @@ Error Flow::synthesize() {
                              device.family.c_str());
   std::string script;
   for (const std::string &source : *sources) {
-    Expected<std::string> path = quoted(source);
+    Expected<std::string> path = yosysPath(source);
     if (!path)
       return path.takeError();
     script += "read_verilog -defer -sv " + *path + "\n";
   }
-  Expected<std::string> netlist = quoted(file("netlist.json")),
-                        verilog = quoted(file("netlist.v"));
+  Expected<std::string> netlist = yosysPath(file("netlist.json")),
+                        verilog = yosysPath(file("netlist.v"));
   if (Error error = joinErrors(netlist.takeError(), verilog.takeError()))
     return error;
   script += command + "\n" + kTakeIn + "json -o " + *netlist +
@@ -314,8 +315,9 @@ Error Flow::pack() {
     return error;
   result.bitstream =
       package.results("nextpnr/" + sys::path::filename(bitstream).str());
-  result.flash =
-      board->flash.empty() ? "" : board->flash + " " + result.bitstream;
+  result.flash = board->flash.empty()
+                     ? ""
+                     : board->flash + " " + shellWord(result.bitstream);
   return Error::success();
 }
 

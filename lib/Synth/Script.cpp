@@ -3,7 +3,6 @@
 #include "Yosys.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
-#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -157,14 +156,6 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
                                             " actor\n"});
   llvm::sort(sources.files);
   return sources;
-}
-
-Expected<std::string> synth::quoted(StringRef path) {
-  if (path.find_first_of("\"\n\r") != StringRef::npos)
-    return createStringError("Yosys can name no file whose path has a "
-                             "quotation mark or a line's end: '%s'",
-                             printable(path).c_str());
-  return ("\"" + path + "\"").str();
 }
 
 Expected<std::string> synth::versionOf(StringRef tool) {

@@ -21,10 +21,6 @@ llvm::Expected<Sources> sourcesOf(const Package &package,
 constexpr const char *kTakeIn =
     "setattr -mod -unset keep_hierarchy\nflatten\nclean\n";
 
-/// A path for Yosys' scripts. They have no escapes, so a path with a
-/// quotation mark or a line break is refused.
-llvm::Expected<std::string> quoted(llvm::StringRef path);
-
 /// The name of the netlist that the script writes.
 constexpr const char *kNetlistFile = "netlist.json";
 

@@ -14,14 +14,14 @@ static Board readBoard(const YAML::Node &root) {
   b.description = map.get<std::string>("description");
   b.device = map.get<std::string>("device");
   Mapping clock(map.find("clock"), "'clock'");
-  b.clockPin = clock.get<std::string>("pin");
+  b.clockPin = clock.plainName("pin");
   b.clockMhz = clock.get<double>("mhz");
   if (!(b.clockMhz > 0))
     throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
   clock.finish();
   Mapping uart(map.find("uart"), "'uart'");
-  b.rxPin = uart.get<std::string>("rx");
-  b.txPin = uart.get<std::string>("tx");
+  b.rxPin = uart.plainName("rx");
+  b.txPin = uart.plainName("tx");
   b.baud = unsigned(positive(uart, "baud"));
   // The receiver samples each bit in the middle.
   if (b.divisor() < 3)
@@ -33,7 +33,7 @@ static Board readBoard(const YAML::Node &root) {
     if (!high.IsSequence())
       throw Mistake{lineOf(high), "'drive_high' must be a list of pins"};
     for (const YAML::Node &pin : high)
-      b.highPins.push_back(Mapping::convert<std::string>(pin, "drive_high"));
+      b.highPins.push_back(Mapping::plainName(pin, "drive_high"));
   }
   b.flash = map.get<std::string>("flash");
   b.sources = readSources(map, root);

@@ -2,6 +2,7 @@
 // Reads and writes data/models/<family>.yaml.
 #include "rhizome/Target/CostModel.h"
 #include "Yaml.h"
+#include "rhizome/Support/Quoting.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -117,11 +118,12 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
-     << "\n  lutram_bits: " << m.mapping.lutramBits << "\ntool: \"" << m.tool
-     << "\"\noptions: \"" << m.options << "\"\nseed: " << m.seed
+     << "\n  lutram_bits: " << m.mapping.lutramBits
+     << "\ntool: " << yamlScalar(m.tool)
+     << "\noptions: " << yamlScalar(m.options) << "\nseed: " << m.seed
      << (m.added.empty() ? "" : "\nadded:");
   for (const std::string &package : m.added)
-    os << "\n  - \"" << package << "\"";
+    os << "\n  - " << yamlScalar(package);
   os << "\nunits:\n";
   for (const auto &[name, unit] : m.units) {
     os << "  " << name << ":\n    terms:";

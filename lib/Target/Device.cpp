@@ -25,9 +25,12 @@ DspPairs readPairs(const YAML::Node &node) {
 Router readRouter(const YAML::Node &node) {
   Mapping map(node, "'nextpnr'");
   Router router;
-  router.program = map.get<std::string>("program");
-  router.chip = map.get<std::string>("chip");
-  router.package = map.get<std::string>("package");
+  // A file that anybody may have written starts no other program.
+  router.program =
+      map.choice<const char *>("program", {{"nextpnr-ecp5", "nextpnr-ecp5"},
+                                           {"nextpnr-ice40", "nextpnr-ice40"}});
+  router.chip = map.plainName("chip");
+  router.package = map.plainName("package");
   if (map.find("speed"))
     router.speed = unsigned(positive(map, "speed"));
   map.finish();
@@ -122,7 +125,7 @@ Device readDevice(const YAML::Node &root) {
   for (auto [key, text] :
        {std::pair("shell", &d.shell), std::pair("platform", &d.platform)})
     if (YAML::Node value = map.find(key))
-      *text = Mapping::convert<std::string>(value, key);
+      *text = Mapping::plainName(value, key);
 
   Mapping dsp(map.find("dsp"), "'dsp'");
   d.dspKind = dsp.get<std::string>("kind");

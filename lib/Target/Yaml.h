@@ -64,10 +64,15 @@ public:
 
   /// A name that becomes part of paths and scripts.
   std::string plainName(const std::string &key) {
-    std::string text = get<std::string>(key);
+    get<std::string>(key); // must be there
+    return plainName(find(key), key);
+  }
+  static std::string plainName(const YAML::Node &value,
+                               const std::string &key) {
+    auto text = convert<std::string>(value, key);
     if (!isPlainName(text))
-      throw Mistake{lineOf(find(key)), "'" + key + "' is '" + printable(text) +
-                                           "'; it may have " + kNameCharacters};
+      throw Mistake{lineOf(value), "'" + key + "' is '" + printable(text) +
+                                       "'; it may have " + kNameCharacters};
     return text;
   }
 
@@ -92,6 +97,13 @@ public:
           throw Mistake{lineOf(value), "'" + key + "' is " +
                                            value.as<std::string>() +
                                            ", not a count"};
+      // Texts are printed on terminals.
+      if constexpr (std::is_same_v<T, std::string>)
+        if (llvm::any_of(result,
+                         [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+          throw Mistake{lineOf(value), "'" + key + "' is '" +
+                                           printable(result) +
+                                           "', which has control characters"};
       return result;
     } catch (const YAML::BadConversion &) {
       std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"

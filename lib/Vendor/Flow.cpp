@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Flows: reading flow.json, filling in templates, writing a node's files. The
 // values come from Values.cpp; the template language is Mustache.
+#include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -85,6 +86,21 @@ static void collectNames(const json::Value &value,
       collectNames(element, names);
 }
 
+/// How values are escaped in a file of this name.
+static mustache::EscapeMap escapesFor(StringRef path) {
+  mustache::EscapeMap escapes;
+  StringRef ending = sys::path::extension(path);
+  if (ending == ".tcl" || ending == ".xdc" || ending == ".sdc")
+    for (int code = 1; code < 128; ++code) {
+      const char c = char(code);
+      if (std::string word = tclWord(StringRef(&c, 1)); word[0] != c)
+        escapes[c] = word;
+    }
+  if (ending == ".xml")
+    escapes = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+  return escapes;
+}
+
 Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
                                            const json::Object &values) {
   // Mustache replaces unknown names by nothing: refuse them first.
@@ -106,7 +122,7 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
   StringSaver saver(allocator);
   mustache::MustacheContext context(allocator, saver);
   mustache::Template filled(text, context);
-  filled.overrideEscapeCharacters(mustache::EscapeMap());
+  filled.overrideEscapeCharacters(escapesFor(path));
   std::string result;
   raw_string_ostream os(result);
   filled.render(json::Object(values), os);

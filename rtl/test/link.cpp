@@ -21,7 +21,7 @@ public:
   Vrhz_tb_link top;
   unsigned bytes = WIDTH / 8;
   double stall = 0, block = 0;
-  uint64_t cycle = 0, malformedIn = 0;
+  uint64_t cycle = 0, elsewhere = 0; ///< beats to other places than the host's
   std::deque<std::vector<uint8_t>> in;
   std::deque<std::vector<uint8_t>> out;
   std::mt19937_64 random{7};
@@ -57,6 +57,7 @@ public:
     top.eval();
     bool moved = top.m_link_tvalid && top.m_link_tready && top.rst_ni;
     if (moved) {
+      elsewhere += top.m_link_tdest != kHostAddress;
       uint64_t word = top.m_link_tdata;
       for (unsigned i = 0; i < bytes; ++i)
         taking.push_back(uint8_t(word >> 8 * i));
@@ -90,7 +91,8 @@ private:
 class Hostile {
 public:
   std::vector<uint8_t> next(const std::vector<uint8_t> &heard, uint16_t epoch) {
-    past.push_back(heard);
+    if (!heard.empty())
+      past.push_back(heard);
     if (past.size() > 200)
       past.pop_front();
     Header h;
@@ -217,6 +219,7 @@ int main(int argc, char **argv) {
   bool stuck = false;
   Hostile hostile;
   const double harm = arg("hostile", 0);
+  uint64_t hostileSent = 0;
   while (!finished() && !stuck) {
     auto time = uint64_t(now);
     for (uint64_t path = 0; path < paths; ++path)
@@ -265,8 +268,10 @@ int main(int argc, char **argv) {
       ++toNode;
       if (bytes.empty())
         continue;
-      if (bytes.size() >= kHeaderBytes && hostile.strikes(harm))
+      if (bytes.size() >= kHeaderBytes && hostile.strikes(harm)) {
         node.in.push_back(hostile.next(bytes, host.epoch()));
+        ++hostileSent;
+      }
       node.in.push_back(std::move(bytes));
     }
     // The node's own line: it stalls while it is busy with what went before.
@@ -290,28 +295,48 @@ int main(int argc, char **argv) {
     lastGot = sum;
     stuck = idle > 3'000'000;
   }
+  // The two without a medium between them, until `done` or some milliseconds.
+  auto exchange = [&](int cycles, auto done) {
+    for (int i = 0; i < cycles && !done(); ++i, now += period) {
+      auto time = uint64_t(now);
+      if (i % 20000 == 19999)
+        host.control(Kind::Probe, 1, 1);
+      while (auto d = host.pull(time))
+        node.in.push_back(std::move(d->bytes));
+      node.clock();
+      while (!node.out.empty()) {
+        host.push(time, node.out.front());
+        node.out.pop_front();
+      }
+    }
+  };
   // The counters, as the controller sees them.
   host.control(Kind::Probe, 1, 1);
   NodeStatus last;
-  for (int tries = 0; tries < 200000; ++tries) {
-    auto time = uint64_t(now);
-    if (tries % 20000 == 19999)
-      host.control(Kind::Probe, 1, 1);
-    while (auto d = host.pull(time))
-      node.in.push_back(std::move(d->bytes));
-    node.clock();
-    while (!node.out.empty()) {
-      host.push(time, node.out.front());
-      node.out.pop_front();
-    }
+  exchange(200'000, [&] {
     while (auto status = host.status())
       if (status->cookie == 1) {
         last = *status;
-        tries = 200000;
+        return true;
       }
-    now += period;
-  }
+    return false;
+  });
   double ns = double(node.cycle) * period;
+  const double hostilePerS = double(hostileSent) * 1e9 / ns;
+  // The host is silent, those that mean harm are not: once what the host lacks
+  // has been sent again, no datagram is answered by more than one, and none
+  // with the payload of a frame (D5).
+  uint64_t alone = 0, answered = 0, longest = 0;
+  exchange(20'000, [] { return false; });
+  while (alone < uint64_t(arg("alone", 0))) {
+    node.in.push_back(hostile.next({}, host.epoch()));
+    for (++alone; !node.in.empty();)
+      node.clock();
+    for (const auto &answer : node.out)
+      longest = std::max<uint64_t>(longest, answer.size());
+    answered += node.out.size();
+    node.out.clear();
+  }
   double latency = 0;
   for (double l : latencies)
     latency = std::max(latency, l);
@@ -320,14 +345,16 @@ int main(int argc, char **argv) {
       "\"per_s\": %.0f, \"latency_ns\": %.0f, \"cycles\": %llu, "
       "\"resent\": %llu, \"polls\": %llu, \"malformed\": %u, "
       "\"foreign\": %u, \"stale\": %u, \"duplicate\": %u, "
-      "\"host_malformed\": %llu}\n",
+      "\"host_malformed\": %llu, \"hostile_per_s\": %.0f, \"alone\": %llu, "
+      "\"answers\": %llu, \"longest\": %llu, \"elsewhere\": %llu}\n",
       (unsigned long long)count,
       (unsigned long long)(answers * count - got[0] - got[1] - got[2]),
       (unsigned long long)wrong, stuck ? "true" : "false",
       double(got[0]) * 1e9 / ns, latency, (unsigned long long)node.cycle,
       (unsigned long long)host.counters().resent,
       (unsigned long long)host.counters().polls, last.malformed, last.foreign,
-      last.stale, last.duplicate,
-      (unsigned long long)host.counters().malformed);
+      last.stale, last.duplicate, (unsigned long long)host.counters().malformed,
+      hostilePerS, (unsigned long long)alone, (unsigned long long)answered,
+      (unsigned long long)longest, (unsigned long long)node.elsewhere);
   return stuck || wrong || !finished();
 }

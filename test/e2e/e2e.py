@@ -98,6 +98,7 @@ SUITES = {
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,
+    "strangers-folders": strangers.folders,
     "strangers-models": strangers.models,
     "strangers-live": strangers.live,   # SECONDS
     "phases": phases.phases,

@@ -3,7 +3,9 @@
 // is told. Datagrams of all kinds with any fields, garbled ones, and copies of
 // those that it hears on the loopback interface; by a raw socket some from port
 // 0 and from a place that is another's. Says as JSON what was sent and what
-// came back. Usage: rhizome-flood SECONDS RATE SPOOFED PORT…
+// came back. Most of the time that a datagram takes is the kernel's, so that
+// datagrams of one size are handed to it together, to be cut apart there
+// (UDP_SEGMENT). Usage: rhizome-flood SECONDS RATE SPOOFED PORT…
 //   SPOOFED   a port on the loopback interface to speak as, 0 for none
 #include "rhizome/runtime/datagram.h"
 #include <algorithm>
@@ -12,10 +14,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <net/ethernet.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
 #include <random>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -37,8 +41,8 @@ static Bytes garbled(Bytes bytes) {
   case 0:
     bytes[draw() % bytes.size()] ^= uint8_t(1 << draw() % 8);
     break;
-  case 1:
-    bytes.resize(1 + draw() % 1400);
+  case 1: // one of few sizes, so that there are several of each
+    bytes.resize(1 + draw() % 56 * 25);
     break;
   }
   return bytes;
@@ -49,7 +53,7 @@ static Bytes anyDatagram() {
   h.kind = Kind(draw() % 8);
   h.epoch = draw() % 2 ? uint16_t(draw()) : 1;
   h.id = draw() % 4 ? uint16_t(draw() % 5) : uint16_t(draw());
-  h.sequence = draw() % 2 ? draw() % 64 : draw();
+  h.sequence = uint32_t(draw() % 2 ? draw() % 64 : draw());
   h.first = uint8_t(draw());
   h.span = uint8_t(draw());
   if (h.kind == Kind::Data || h.kind == Kind::Ack || h.kind == Kind::Status)
@@ -109,6 +113,70 @@ private:
   int socket;
 };
 
+/// The datagrams to choose from, by their sizes.
+class Stock {
+public:
+  explicit Stock(int count) {
+    for (int i = 0; i < count; ++i)
+      add(anyDatagram());
+  }
+  void add(Bytes bytes) { bySize[bytes.size()].push_back(std::move(bytes)); }
+  /// Takes the place of one of its size, if there are as many as may be.
+  void replace(Bytes bytes) {
+    std::vector<Bytes> &like = bySize[bytes.size()];
+    if (like.size() < kMostOfASize)
+      like.push_back(std::move(bytes));
+    else
+      like[draw() % like.size()] = std::move(bytes);
+  }
+  /// Any of any size, the size as often as there are datagrams of it.
+  const std::vector<Bytes> &anySize() {
+    size_t total = 0;
+    for (const auto &[size, like] : bySize)
+      total += like.size();
+    size_t chosen = draw() % total;
+    for (const auto &[size, like] : bySize) {
+      if (chosen < like.size())
+        return like;
+      chosen -= like.size();
+    }
+    return bySize.begin()->second;
+  }
+
+private:
+  static constexpr size_t kMostOfASize = 4096;
+  std::map<size_t, std::vector<Bytes>> bySize;
+};
+
+/// Sends datagrams of one size as one message that the kernel cuts apart;
+/// returns how many.
+static uint64_t sendTogether(int from, sockaddr_in to,
+                             const std::vector<Bytes> &like) {
+  constexpr size_t kMost = 64, kMostBytes = 60'000; // the kernel's
+  const size_t size = like.front().size();
+  const size_t count = std::min(kMost, kMostBytes / size);
+  iovec vectors[kMost];
+  for (size_t i = 0; i < count; ++i) {
+    const Bytes &bytes = like[draw() % like.size()];
+    vectors[i] = {const_cast<uint8_t *>(bytes.data()), size};
+  }
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {};
+  msghdr message{};
+  message.msg_name = &to;
+  message.msg_namelen = sizeof to;
+  message.msg_iov = vectors;
+  message.msg_iovlen = count;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr *segment = CMSG_FIRSTHDR(&message);
+  segment->cmsg_level = SOL_UDP;
+  segment->cmsg_type = UDP_SEGMENT;
+  segment->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+  const auto segmentSize = uint16_t(size);
+  std::memcpy(CMSG_DATA(segment), &segmentSize, sizeof segmentSize);
+  return sendmsg(from, &message, 0) < 0 ? 0 : count;
+}
+
 int main(int argc, char **argv) {
   if (argc < 5) {
     std::fprintf(stderr, "usage: rhizome-flood SECONDS RATE SPOOFED PORT…\n");
@@ -119,11 +187,10 @@ int main(int argc, char **argv) {
   std::vector<uint16_t> ports;
   for (int i = 4; i < argc; ++i)
     ports.push_back(uint16_t(std::atoi(argv[i])));
-  constexpr size_t kBatch = 64;
+  // A flood does not abate because the machine has other things to do.
+  setpriority(PRIO_PROCESS, 0, -10);
   // As many different ones as a sender makes in passing.
-  std::vector<Bytes> datagrams;
-  for (int i = 0; i < 8192; ++i)
-    datagrams.push_back(anyDatagram());
+  Stock stock(8192);
   const Listener listener(ports);
   int sockets[4];
   for (int &each : sockets) {
@@ -149,22 +216,11 @@ int main(int argc, char **argv) {
       continue;
     }
     sockaddr_in to = place(ports[draw() % ports.size()]);
-    mmsghdr messages[kBatch]{};
-    iovec vectors[kBatch];
-    for (size_t i = 0; i < kBatch; ++i) {
-      Bytes &bytes = datagrams[draw() % datagrams.size()];
-      vectors[i] = {bytes.data(), bytes.size()};
-      messages[i].msg_hdr.msg_name = &to;
-      messages[i].msg_hdr.msg_namelen = sizeof to;
-      messages[i].msg_hdr.msg_iov = &vectors[i];
-      messages[i].msg_hdr.msg_iovlen = 1;
-    }
     const int from = sockets[draw() % 4];
-    int count = sendmmsg(from, messages, kBatch, 0);
-    sent += count > 0 ? uint64_t(count) : 0;
+    sent += sendTogether(from, to, stock.anySize());
     // What was heard takes the place of what was made up.
     if (Bytes heard; listener.hear(heard)) {
-      datagrams[draw() % datagrams.size()] = garbled(heard);
+      stock.replace(garbled(heard));
       ++copied;
     }
     if (raw >= 0) {

@@ -15,7 +15,7 @@ from framework import needed, run_program
 from nodes import Node, at, namespaces, running
 
 MODEL = networks.ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
-DEVICE = networks.ROOT / "data/devices/xczu3eg.yaml"
+DEVICES = networks.ROOT / "data/devices"
 SECONDS = 20  # then a command is ended
 REFUSED_S = 1  # of the processor, so that a busy machine changes nothing
 
@@ -55,6 +55,9 @@ def hostile_plans(harm):
             lambda p: stream(p).update(port="s_axis"),
             "plan.nodes[0].ports.stream.in[0].port"),
         "turns without end": (set_every, "plan.channels[0].every"),
+        "a buffer without end": (
+            lambda p: node(p)["actors"][1]["config"].update(Depth=2**40),
+            "plan.nodes[0].actors[1].config.Depth"),
         "a shape too large": (
             lambda p: stream(p).update(shape=[2**40, 2**40]),
             "shape"),
@@ -162,12 +165,56 @@ def strangers(suite):
     kernel.write_text("module {" * 100000 + "}" * 100000)
     refused(suite, "a module nested deeply", "nested deeper", "compile", kernel,
             "-o", suite.work / "deep.rhz")
-    device = suite.work / "device.yaml"
-    device.write_text(DEVICE.read_text().replace(
-        "name: xczu3eg", 'name: "x\\n    load: touch harm"', 1))
-    refused(suite, "a device that brings a command", "'name' is", "compile",
-            MODEL, "--device", device, "-o", suite.work / "named.rhz")
+    hostile_devices(suite, script)
     suite.check(not harm.exists(), "nothing of theirs has run")
+
+
+def hostile_devices(suite, script):
+    """Device files are data: none brings a command or names a program."""
+    program = suite.work / "program.sh"
+    program.write_text(script)
+    program.chmod(0o755)
+    device = suite.work / "device.yaml"
+    for label, own, old, new, names in (
+            ("brings a command", "xczu3eg", "name: xczu3eg",
+             'name: "x\\n    load: touch harm"', "'name' is"),
+            ("brings a command of make's", "xcu55c", "platform: ",
+             "platform: $(shell touch harm)", "'platform' is"),
+            ("names a program", "ice40-hx8k", "nextpnr-ice40", str(program),
+             "'program' is"),
+            ("adds an option", "ice40-hx8k", "chip: hx8k", "chip: run=x.py",
+             "'chip' is")):
+        device.write_text((DEVICES / f"{own}.yaml").read_text().replace(
+            old, new, 1))
+        refused(suite, f"a device that {label}", names, "compile", MODEL,
+                "--device", device, "-o", suite.work / "named.rhz")
+
+
+def folders(suite):
+    """The name of a package's folder is the sender's, too; tools get to see
+    it."""
+    package = suite.work / "plain.rhz"
+    result = suite.compile(MODEL, (), "throughput=1000/s", package)
+    suite.check(result.status == 0, "compiles", result.command)
+    for i, name in enumerate(("$(shell touch harm)`touch harm`.rhz",
+                              "`touch${IFS}harm`;$harm#:%'&|*?[a].rhz")):
+        folder = suite.work / name
+        shutil.copytree(package, folder)
+        # Nothing is kept from elsewhere.
+        environment = ["env", f"XDG_CACHE_HOME={suite.work / f'cache{i}'}"]
+        for tool, words in (("verilator", ("simulate", folder, "-n", 2)),
+                            ("true", ("report", folder)),
+                            ("true", ("run", folder, "--driver", "cpu"))):
+            if not shutil.which(tool):
+                suite.skip(f"the program {tool} is missing")
+                continue
+            result = run_program([*environment, suite.rhizome, *words])
+            suite.check(result.status == 0, f"{words[0]} in '{name}' "
+                        f"({result.wall_s:.1f} s)"
+                        + ("" if result.status == 0 else result.message),
+                        result.command)
+    found = list(suite.work.rglob("harm"))
+    suite.check(not found, f"its name was not taken for a command {found}")
 
 
 def models(suite):
@@ -214,11 +261,48 @@ def models(suite):
     suite.check(result.status == 0 and 0 < longest <= 255,
                 f"names of 5,000 characters: the longest word in RTL and "
                 f"scripts has {longest}", result.command)
+    terminals(suite)
+
+
+def terminals(suite):
+    """What a file names does not reach a terminal as a command."""
+    onnx = needed("onnx")
+    plain = onnx.load(str(MODEL))
+    command = "\x1b]0;harm\x07\x1b[2J\u009b31m"
+    inner = {name for node in plain.graph.node for name in node.output
+             } - {value.name for value in plain.graph.output}
+    for i, node in enumerate(plain.graph.node):
+        node.name = f"{command}{i}"
+        for names in (node.input, node.output):
+            for j, name in enumerate(names):
+                names[j] = command + name if name in inner else name
+    model, package = suite.work / "terminal.onnx", suite.work / "terminal.rhz"
+    onnx.save(plain, str(model))
+    plain.graph.node[2].op_type = f"Nothing{command}"
+    refused_model = suite.work / "refused.onnx"
+    onnx.save(plain, str(refused_model))
+    kernel = suite.work / "terminal.cfd"
+    kernel.write_text(f"var input A : [11 {command}]\n")
+    for status, *words in (
+            (1, "explore", kernel),
+            (0, "coverage", model), (0, "explore", model),
+            (0, "compile", model, "--goal", "throughput=1000/s", "-o", package),
+            (0, "report", package), (0, "run", package, "--driver", "cpu"),
+            (1, "coverage", refused_model),
+            (1, "compile", refused_model, "-o", suite.work / "refused.rhz")):
+        result = suite.run(*words)
+        text = result.out + result.err
+        suite.check(result.status == status
+                    and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f]", text)
+                    and ("\\x1b]0;harm" in text or words[0] in
+                         ("report", "run", "compile")),
+                    f"{words[0]} of names that command a terminal",
+                    result.command)
 
 
 LIVE_PORT, NODES = 2718, 2
 CLIENT_PORT = 2700
-RATE = 100_000  # datagrams a second
+RATE = 100_000  # datagrams a second, at least
 
 
 def live(suite, seconds):
@@ -232,6 +316,15 @@ def live(suite, seconds):
     key.write_text("0123456789abcdef" * 2 + "\n")
     with namespaces(suite, 1) as spaces:
         inside = ["ip", "netns", "exec", spaces[0]]
+        plain = suite.work / "plain.rhz"
+        result = suite.compile(MODEL, (), "throughput=1000/s", plain,
+                               "--cluster", "ku060x1")
+        suite.check(result.status == 0, "compiles", result.command)
+        with running([Node(suite, plain, "node0", {}, namespace=spaces[0])]):
+            table = run_program([*inside, "cat", "/proc/net/udp"]).out
+            listening = [line.split()[1] for line in table.splitlines()[1:]]
+            suite.check(listening == [f"0100007F:{LIVE_PORT + 1:04X}"],
+                        f"a node listens on this machine only: {listening}")
         for options in ((), ("--key", key)):
             flooded(suite, package, inside, spaces[0], float(seconds), options)
 
@@ -252,8 +345,8 @@ def flooded(suite, package, inside, space, seconds, options):
         before = run_program(client)
         suite.check(right(before), f"{label}, in peace",
                     before.command)
-        words = [*inside, suite.rhizome.parent / "rhizome-flood", seconds, RATE,
-                 spoofed, *ports]
+        words = [*inside, suite.rhizome.parent / "rhizome-flood", seconds,
+                 1.05 * RATE, spoofed, *ports]
         flood = subprocess.Popen([str(w) for w in words],
                                  stdout=subprocess.PIPE, text=True)
         runs = [before]
@@ -266,10 +359,11 @@ def flooded(suite, package, inside, space, seconds, options):
                     + ("" if right(runs[-1]) else runs[-1].message),
                     runs[-1].command)
         told = json.loads(flood.communicate()[0])
-        suite.check(told["sent"] >= 0.5 * RATE * seconds,
+        rate = told["sent"] / told["seconds"]
+        suite.check(rate >= RATE and told["seconds"] >= seconds,
                     f"{label}: {told['sent']} datagrams in {told['seconds']} s, "
-                    f"{told['copied']} were heard there, {told['forged']} came "
-                    f"from port 0" + (" or the client's" if options else ""))
+                    f"{rate:.0f} a second, {told['copied']} were heard there, "
+                    f"{told['forged']} came from port 0" + (" or the client's" if options else ""))
         suite.check(told["forged"] > 0 and told["copied"] > 0,
                     "the flood could forge and listen")
         # A header, and a hash if the datagram that it answers, a copy, had one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node of a service as a process: a peer on the network like a board.
 #include "rhizome/Deploy/Service.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -71,15 +72,16 @@ int main(int argc, char **argv) {
   auto served = serveNode(request);
   for (const std::string &note :
        served ? served->notes : served.failure().notes)
-    llvm::errs() << "note: " << note << "\n";
+    llvm::errs() << "note: " << withoutControls(note) << "\n";
   if (!served) {
     const std::string &reason = served.failure().reason();
     if (json)
-      llvm::outs() << llvm::json::Value(
-                          llvm::json::Object{{"ok", false}, {"error", reason}})
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"ok", false},
+                          {"error", llvm::json::fixUTF8(reason)}})
                    << "\n";
     else
-      llvm::errs() << "error: " << reason << "\n";
+      llvm::errs() << "error: " << withoutControls(reason) << "\n";
     return served.failure().exitCode();
   }
   const ServeResult &result = *served;

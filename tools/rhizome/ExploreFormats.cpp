@@ -141,9 +141,10 @@ static int runFormats(Options options) {
                              {"overflows", int64_t(p.overflows)},
                              {"can_overflow", p.canOverflow},
                              {"pareto", p.isPareto}});
-    printJson(llvm::json::Object{{"kernel", options.request.kernel},
-                                 {"device", options.request.device},
-                                 {"formats", std::move(points)}});
+    printJson(llvm::json::Object{
+        {"kernel", llvm::json::fixUTF8(options.request.kernel)},
+        {"device", llvm::json::fixUTF8(options.request.device)},
+        {"formats", std::move(points)}});
     return 0;
   }
   Table table({"", "format", "bits", "mean square", "maximum", "relative",

@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/Support/Untrusted.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -86,7 +87,7 @@ static int failWithPlaces(const Failure &failure, bool json) {
   if (json || llvm::StringRef(error).count('\n') < 2)
     failWith(error, json);
   else
-    llvm::errs() << error;
+    llvm::errs() << withoutControls(error);
   return failure.exitCode();
 }
 
@@ -137,7 +138,7 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
     return 0;
   }
   for (const std::string &note : result.notes)
-    llvm::errs() << "note: " << note << "\n";
+    llvm::errs() << "note: " << withoutControls(note) << "\n";
   if (!result.package.empty())
     llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                  << " s)\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Output.h"
 #include "rhizome/Support/Units.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -40,7 +41,7 @@ void cli::Table::print() const {
       line += c ? "  " : "";
       line += numeric[c] ? pad + row[c] : row[c] + pad;
     }
-    outs() << StringRef(line).rtrim() << "\n";
+    outs() << withoutControls(StringRef(line).rtrim()) << "\n";
   }
 }
 
@@ -51,7 +52,7 @@ int cli::failWith(const std::string &error, bool json) {
   if (json)
     printJson(json::Object{{"ok", false}, {"error", json::fixUTF8(error)}});
   else
-    errs() << "error: " << error << "\n";
+    errs() << "error: " << withoutControls(error) << "\n";
   return 1;
 }
 
@@ -95,18 +96,18 @@ int cli::failWith(const Refusals &refused, bool json) {
   }
   for (const std::vector<Refusal> &alike : alikeTogether(refused)) {
     const Refusal &r = alike.front();
-    errs() << "error: " << namesOf(alike);
+    errs() << "error: " << withoutControls(namesOf(alike));
     if (!r.op.empty())
-      errs() << (r.node.empty() ? "" : " ") << "(" << r.op
+      errs() << (r.node.empty() ? "" : " ") << "(" << withoutControls(r.op)
              << (alike.size() > 1
                      ? ", " + std::to_string(alike.size()) + " times"
                      : "")
              << ")";
     if (!r.node.empty() || !r.op.empty())
       errs() << ": ";
-    errs() << r.reason << "\n";
+    errs() << withoutControls(r.reason) << "\n";
     if (!r.remedy.empty())
-      errs() << "  remedy: " << r.remedy << "\n";
+      errs() << "  remedy: " << withoutControls(r.remedy) << "\n";
   }
   errs() << "refused: " << refused.size()
          << (refused.size() == 1 ? " reason" : " reasons")
@@ -150,13 +151,13 @@ int cli::failWith(const Failure &failure, bool json) {
     failWith(failure.reason(), json);
   const std::string &remedy = failure.causes.front().remedy;
   if (!json && !isModel && !remedy.empty())
-    errs() << "  remedy: " << remedy << "\n";
+    errs() << "  remedy: " << withoutControls(remedy) << "\n";
   return failure.exitCode();
 }
 
 void cli::printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
-    errs() << "note: " << note << "\n";
+    errs() << "note: " << withoutControls(note) << "\n";
 }
 
 std::string cli::percent(double share) {

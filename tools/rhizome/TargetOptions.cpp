@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TargetOptions.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
 
@@ -215,8 +216,9 @@ int cli::failCompile(const Failure &failure, bool json) {
   if (!nearest)
     return failWith(failure, json);
   printNotes(nearest->notes);
-  llvm::errs() << "error: " << failure.reason()
-               << "\n  remedy: " << failure.causes.front().remedy << ":\n";
+  llvm::errs() << "error: " << withoutControls(failure.reason())
+               << "\n  remedy: "
+               << withoutControls(failure.causes.front().remedy) << ":\n";
   printPrediction(nearest->plan.predicted);
   return failure.exitCode();
 }

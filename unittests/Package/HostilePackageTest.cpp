@@ -151,6 +151,38 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
           [](Plan &p) { p.nodes[0].clockMhz = 1e9; });
   refused("plan.nodes[0].stream_bits",
           [](Plan &p) { p.nodes[0].streamBits = 0; });
+  refused("plan.nodes[0].actors[0].config.Depth", [](Plan &p) {
+    p.nodes[0].actors[0].parameters.push_back("Depth");
+    p.nodes[0].actors[0].config["Depth"] = int64_t(1) << 40;
+  });
+  refused("plan.links[0].latency_ns",
+          [](Plan &p) { p.links[0].latencyNs = INT64_MAX; });
+  // Times and places of memories, with which simulations compute.
+  auto withMemory = [&](auto change) {
+    return [change](Plan &p) {
+      PlannedNode &node = p.nodes[0];
+      node.memories = {{"ddr4", 1, 19'200'000'000, 40, 8, 7800, 350}};
+      node.memoryPorts = {{"m_axi_ddr4_0", "ddr4", 0, 512, 4096}};
+      node.segments = {{"segments/w.bin", "ddr4", 0, 0, 64}};
+      change(node);
+    };
+  };
+  EXPECT_EQ(messageOf(withMemory([](PlannedNode &) {})), "accepted");
+  refused(
+      "plan.nodes[0].memories[0].bytes_per_s",
+      withMemory([](PlannedNode &n) { n.memories[0].bytesPerS = INT64_MAX; }));
+  refused(
+      "plan.nodes[0].memories[0].latency_ns",
+      withMemory([](PlannedNode &n) { n.memories[0].latencyNs = INT64_MAX; }));
+  refused("plan.nodes[0].memories[0].refresh_every_ns",
+          withMemory([](PlannedNode &n) {
+            n.memories[0].refreshEveryNs = INT64_MAX;
+          }));
+  refused("plan.nodes[0].segments[0].address", withMemory([](PlannedNode &n) {
+            n.segments[0].address = INT64_MAX;
+          }));
+  refused("plan.nodes[0].segments[0].bytes",
+          withMemory([](PlannedNode &n) { n.segments[0].bytes = INT64_MAX; }));
 }
 
 /// The package with this as its only RTL, written and checksummed like compile

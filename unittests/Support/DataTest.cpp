@@ -198,6 +198,35 @@ TEST_F(DataTest, MissingAndEmptyFiles) {
             std::string::npos);
 }
 
+/// A first scan of the means, then one for each bit of each coefficient.
+std::vector<jpeg_scan_info> scansByBit(int coefficients) {
+  std::vector<jpeg_scan_info> scans = {{1, {0}, 0, 0, 0, 0}};
+  constexpr int kTop = 10;
+  for (int k = 1; k <= coefficients; ++k)
+    for (int bit = kTop; bit >= 0; --bit)
+      scans.push_back({1, {0}, k, k, bit == kTop ? 0 : bit + 1, bit});
+  return scans;
+}
+
+TEST_F(DataTest, ProgressiveImagesTakeBoundedMemoryAndTime) {
+  std::string file = jpeg("p.jpg", 8, 16, 77, scansByBit(40));
+  EXPECT_EQ(read(file).shape, (std::vector<int64_t>{16, 8, 1}));
+  EXPECT_NE(why(readTensor(jpeg("q.jpg", 8, 16, 77, scansByBit(63))))
+                .find("it has more than 500 scans"),
+            std::string::npos);
+  // The same file with a header that states 65,000 x 65,000 pixels: libjpeg
+  // would allocate all of their coefficients.
+  auto buffer = llvm::MemoryBuffer::getFile(file, false, false);
+  ASSERT_TRUE(bool(buffer));
+  std::string bomb = (*buffer)->getBuffer().str();
+  size_t frame = bomb.find("\xff\xc2");
+  ASSERT_NE(frame, std::string::npos);
+  bomb.replace(frame + 5, 4, bytes({0xfd, 0xe8, 0xfd, 0xe8}));
+  EXPECT_NE(why(readTensor(write("b.jpg", bomb)))
+                .find("its header states 65000 x 65000 pixels"),
+            std::string::npos);
+}
+
 TEST_F(DataTest, DamagedFilesOnlyFail) {
   std::string array = npy("<f4", false, "(4, 4)", std::string(64, 1));
   std::string idx = bytes({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 2, 1, 2, 3, 4});

@@ -86,8 +86,9 @@ protected:
     return path(name);
   }
 
+  /// Baseline, or progressive with these scans.
   std::string jpeg(llvm::StringRef name, unsigned width, unsigned height,
-                   uint8_t gray) const {
+                   uint8_t gray, std::vector<jpeg_scan_info> scans = {}) const {
     jpeg_compress_struct info = {};
     jpeg_error_mgr errors;
     info.err = jpeg_std_error(&errors);
@@ -99,6 +100,10 @@ protected:
     info.input_components = 1;
     info.in_color_space = JCS_GRAYSCALE;
     jpeg_set_defaults(&info);
+    if (!scans.empty()) {
+      info.scan_info = scans.data();
+      info.num_scans = int(scans.size());
+    }
     jpeg_start_compress(&info, TRUE);
     std::vector<uint8_t> row(width, gray);
     uint8_t *rows[] = {row.data()};

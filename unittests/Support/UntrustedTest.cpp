@@ -30,6 +30,19 @@ TEST(Untrusted, MessagesCarryNoControlCharacters) {
   EXPECT_EQ(printable(std::string(100, 'x')), std::string(80, 'x') + "…");
 }
 
+TEST(Untrusted, TerminalsGetNoCommands) {
+  EXPECT_EQ(withoutControls("a\nb\tc\x1b[31m\x7f\r\a"),
+            "a\nb\tc\\x1b[31m\\x7f\\x0d\\x07");
+  EXPECT_EQ(withoutControls("\u009b2J\u00fc\xc2"), "\\x9b2J\u00fc\xc2");
+  EXPECT_EQ(withoutControls(std::string(300, 'x')), std::string(300, 'x'));
+  llvm::json::Value value = llvm::json::Object{
+      {"a", "\x1b"}, {"b", llvm::json::Array{1, "c\x01", nullptr}}};
+  removeControls(value);
+  EXPECT_EQ(value, llvm::json::Value(llvm::json::Object{
+                       {"a", "\\x1b"},
+                       {"b", llvm::json::Array{1, "c\\x01", nullptr}}}));
+}
+
 TEST(Untrusted, DeepNestingIsRefusedBeforeItIsParsed) {
   auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');

@@ -67,6 +67,16 @@ TEST(Board, MistakesAreNamedByLine) {
             "b.yaml:6: 'drive_high' must be a list of pins");
   EXPECT_EQ(messageFor("sources: [nobody]", ""),
             "b.yaml:1: a board file needs a list 'sources'");
+  // Pins become words of constraint files.
+  for (auto [from, to] : {std::pair("A1", "'A1; x'"),
+                          {"B1", "'B1 -pullup'"},
+                          {"B2", "'B2\"'"},
+                          {"[C1]", "['C1 C2']"}})
+    EXPECT_NE(messageFor(from, to).find("it may have letters, digits and"),
+              std::string::npos)
+        << messageFor(from, to);
+  EXPECT_EQ(messageFor("flash: nothing", "flash: \"\\e[2J\""),
+            "b.yaml:7: 'flash' is '\\x1b[2J', which has control characters");
   EXPECT_NE(messageFor("flash", "flesh").find("needs 'flash'"),
             std::string::npos);
 }

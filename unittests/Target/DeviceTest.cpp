@@ -136,6 +136,26 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
             "accepted");
   EXPECT_EQ(messageFor(edited("dsp:\n", "shell: [a]\ndsp:\n")),
             "d.yaml:15: 'shell' is not a single value, which is not text");
+  // It becomes a word of a makefile.
+  EXPECT_EQ(messageFor(edited("dsp:\n", "platform: $(shell id)\ndsp:\n")),
+            "d.yaml:15: 'platform' is '$(shell id)'; it may have letters, "
+            "digits and any of '_.+-'");
+  EXPECT_EQ(messageFor(edited("a device for tests", "\"a\\e[2J\"")),
+            "d.yaml:2: 'description' is 'a\\x1b[2J', which has control "
+            "characters");
+  auto router = [](const char *fields) {
+    return messageFor(
+        edited("dsp:\n", std::string("nextpnr: {") + fields + "}\ndsp:\n"));
+  };
+  EXPECT_EQ(router("program: nextpnr-ice40, chip: hx8k, package: ct256"),
+            "accepted");
+  // No file says which program is started, nor adds options to it.
+  EXPECT_EQ(router("program: ./x.sh, chip: hx8k, package: ct256"),
+            "d.yaml:15: 'program' is './x.sh'; known are nextpnr-ecp5, "
+            "nextpnr-ice40");
+  EXPECT_EQ(router("program: nextpnr-ice40, chip: run=x.py, package: ct256"),
+            "d.yaml:15: 'chip' is 'run=x.py'; it may have letters, digits and "
+            "any of '_.+-'");
   EXPECT_EQ(messageFor(edited("dsp:\n", "memory: {kind: tape, banks: 1}\n"
                                         "dsp:\n")),
             "d.yaml:15: 'kind' is 'tape'; known are ddr, hbm");

@@ -177,11 +177,24 @@ TEST(Templates, NamesThatNoValueHasAreRefused) {
     return filled ? *filled : llvm::toString(filled.takeError());
   };
   EXPECT_EQ(text("{{! a comment }}\n{{a}} & {1} {{#list}}[{{.}}]{{/list}}\n"),
-            "1 < 2 & {1} [x]\n");
+            "1\\ <\\ 2 & {1} [x]\n");
   EXPECT_EQ(text("{{a}}\n{{#list}}\n{{b}}\n{{/list}}\n"),
             "t.tcl:3: the template names 'b', which is not a value");
   EXPECT_EQ(text("\n{{^ clok }}{{/clok}}"),
             "t.tcl:2: the template names 'clok', which is not a value");
+}
+
+TEST(Templates, ValuesStayOneWord) {
+  llvm::json::Object values{{"part", "x [exec id]; \"$a\"\n}"}, {"a", "<&>"}};
+  auto text = [&](const char *name, const char *source) {
+    auto filled = vendor::fillTemplate(name, source, values);
+    return filled ? *filled : llvm::toString(filled.takeError());
+  };
+  for (const char *name : {"p.tcl", "rhz.xdc", "rhz.sdc"})
+    EXPECT_EQ(text(name, "set part {{part}}\n"),
+              "set part x\\ \\[exec\\ id\\]\\;\\ \\\"\\$a\\\"\\u000a\\}\n");
+  EXPECT_EQ(text("kernel.xml", "<a>{{a}}</a>"), "<a>&lt;&amp;&gt;</a>");
+  EXPECT_EQ(text("p.tcl", "{{{a}}}"), "<&>");
 }
 
 TEST(Flows, MalformedOnesAreRefusedByPlace) {

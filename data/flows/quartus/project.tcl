@@ -32,7 +32,7 @@ foreach name {
 cd $out_dir
 
 project_new -overwrite -revision $top $top
-set_global_assignment -name FAMILY "{{family_name}}"
+set_global_assignment -name FAMILY {{family_name}}
 set_global_assignment -name DEVICE {{part}}
 set_global_assignment -name TOP_LEVEL_ENTITY $top
 set_global_assignment -name NUM_PARALLEL_PROCESSORS ALL

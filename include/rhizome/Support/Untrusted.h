@@ -28,6 +28,13 @@ bool isIdentifier(llvm::StringRef text);
 /// after 80 bytes.
 std::string printable(llvm::StringRef text);
 
+/// Text as a terminal may get it: control characters, those of 8 bits in UTF-8
+/// too, as \xNN, except line ends and tabs.
+std::string withoutControls(llvm::StringRef text);
+
+/// The same of all strings in a value.
+void removeControls(llvm::json::Value &value);
+
 /// For recursive parsers: refuses JSON and MLIR in which (), [], {} and <>,
 /// outside of strings and comments, are nested deeper than 256 levels.
 llvm::Error checkNesting(llvm::StringRef text);

@@ -5,6 +5,7 @@
 #include "Decompose.h"
 #include "Functions.h"
 #include "Types.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -394,6 +395,38 @@ static bool prepare(Graph &graph, Refusals &refusals) {
   return refusals.size() == before;
 }
 
+/// Names go to terminals, reports and scripts: theirs have no control
+/// characters.
+static void escapeNames(google::protobuf::Message &message) {
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection &fields = *message.GetReflection();
+  std::vector<const Field *> present;
+  fields.ListFields(message, &present);
+  for (const Field *field : present) {
+    const int count =
+        field->is_repeated() ? fields.FieldSize(message, field) : 1;
+    if (field->type() == Field::TYPE_MESSAGE) {
+      for (int i = 0; i < count; ++i)
+        escapeNames(field->is_repeated()
+                        ? *fields.MutableRepeatedMessage(&message, field, i)
+                        : *fields.MutableMessage(&message, field));
+    } else if (field->type() == Field::TYPE_STRING) {
+      for (int i = 0; i < count; ++i) {
+        std::string text = field->is_repeated()
+                               ? fields.GetRepeatedString(message, field, i)
+                               : fields.GetString(message, field);
+        std::string shown = withoutControls(text);
+        if (shown == text)
+          continue;
+        if (field->is_repeated())
+          fields.SetRepeatedString(&message, field, i, std::move(shown));
+        else
+          fields.SetString(&message, field, std::move(shown));
+      }
+    }
+  }
+}
+
 std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                                            const ImportOptions::Limits &limits,
                                            Refusals &refusals) {
@@ -415,6 +448,7 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
                           "truncated",
                           bytes.size()),
                   otherKind(bytes));
+  escapeNames(graph->model);
   if (!graph->model.has_graph() || graph->model.ir_version() == 0)
     return refuse("the file holds no ONNX graph",
                   "give an ONNX model, e.g. export it again");

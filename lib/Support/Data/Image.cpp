@@ -91,6 +91,7 @@ struct JpegErrors {
   jpeg_error_mgr base;
   jmp_buf leave;
   char message[JMSG_LENGTH_MAX];
+  jpeg_progress_mgr progress;
 };
 
 void jpegExit(j_common_ptr info) {
@@ -105,6 +106,18 @@ void jpegEmit(j_common_ptr info, int level) {
     jpegExit(info);
 }
 
+/// Each scan of a progressive image, however short, goes through all pixels.
+void jpegLimitScans(j_common_ptr info) {
+  constexpr int kMostScans = 500;
+  auto *decoder = reinterpret_cast<j_decompress_ptr>(info);
+  auto *errors = reinterpret_cast<JpegErrors *>(info->err);
+  if (decoder->input_scan_number <= kMostScans)
+    return;
+  std::snprintf(errors->message, sizeof errors->message,
+                "it has more than %d scans", kMostScans);
+  longjmp(errors->leave, 1);
+}
+
 bool decodeJpeg(jpeg_decompress_struct &info, JpegErrors &errors,
                 llvm::StringRef bytes, Pixels &pixels) {
   if (setjmp(errors.leave))
@@ -115,12 +128,16 @@ bool decodeJpeg(jpeg_decompress_struct &info, JpegErrors &errors,
   jpeg_read_header(&info, TRUE);
   info.out_color_space = info.num_components == 1 ? JCS_GRAYSCALE : JCS_RGB;
   info.dct_method = JDCT_ISLOW;
-  jpeg_start_decompress(&info);
+  errors.progress.progress_monitor = jpegLimitScans;
+  info.progress = &errors.progress;
+  jpeg_calc_output_dimensions(&info);
   pixels.height = info.output_height;
   pixels.width = info.output_width;
   pixels.channels = info.output_components;
+  // Before libjpeg allocates the coefficients of a progressive image.
   if (!pixels.allocate(bytes.size()))
     return false;
+  jpeg_start_decompress(&info);
   while (info.output_scanline < info.output_height)
     jpeg_read_scanlines(&info, &pixels.rows[info.output_scanline], 1);
   jpeg_finish_decompress(&info);

@@ -29,7 +29,7 @@ foreach name {
 cd $out_dir
 
 project_new -overwrite -revision $top $top
-set_global_assignment -name FAMILY "Arria 10"
+set_global_assignment -name FAMILY Arria\ 10
 set_global_assignment -name DEVICE 10AX115S2F45I1SG
 set_global_assignment -name TOP_LEVEL_ENTITY $top
 set_global_assignment -name NUM_PARALLEL_PROCESSORS ALL
