@@ -271,7 +271,7 @@ static bool isUntouched(const Nest &nest, Operation *from, Operation *to,
           writes |= roots.contains(rootOf(s.getMemRef()));
         else if (inner->getNumRegions() == 0 && !isMemoryEffectFree(inner) &&
                  !isa<vector::LoadOp, vector::MaskedLoadOp, memref::LoadOp,
-                      memref::AllocOp>(inner))
+                      memref::PrefetchOp, memref::AllocOp>(inner))
           writes = true;
       });
       if (writes)

@@ -83,6 +83,8 @@ private:
   };
   void emitLoops(size_t next);
   void emitTile();
+  void fetchEnd();
+  int64_t widthAt(int64_t left) const;
   std::vector<llvm::SmallVector<int64_t>> placesOfTile() const;
   void chooseWidth();
   void chooseTile();
@@ -127,12 +129,14 @@ private:
   int sliceLoop = -1; ///< the loop that is the group's
   llvm::SmallVector<size_t> toPack;
   Nest nest;
-  int lanes = 0;               ///< the loop along vectors
-  Rest rest = Rest::Beyond;    ///< of the loop along vectors
-  bool repeats = false;        ///< places may be computed twice
-  unsigned vectorBits = 0;     ///< of the unit, for the operation's numbers
-  int64_t width = 0;           ///< elements of a vector
-  int64_t vectors = 1;         ///< of a tile
+  int lanes = 0;            ///< the loop along vectors
+  Rest rest = Rest::Beyond; ///< of the loop along vectors
+  bool repeats = false;     ///< places may be computed twice
+  unsigned vectorBits = 0;  ///< of the unit, for the operation's numbers
+  int64_t width = 0;        ///< elements of a vector
+  int64_t narrowest = 0;    ///< elements that the last of a loop has at least
+  int64_t current = 0;      ///< elements of the vector at hand
+  int64_t vectors = 1;      ///< of a tile
   std::map<int, int64_t> tile; ///< steps of other loops in a tile
   /// Into how many pieces the sums are cut, and the loop over them, -1 if they
   /// are not.
