@@ -53,7 +53,8 @@ bool Vectorizer::canReduce() const {
 bool Vectorizer::planReduction(Nest given) {
   nest = std::move(given);
   beginning = end = std::nullopt;
-  isPairs = false;
+  dotTerms = 1;
+  excess = std::nullopt;
   join = nest.readsOut ? joinOf(nest.op) : nullptr;
   lanes = join ? reductionLoop() : -1;
   if (lanes < 0 || !arith::getNeutralElement(join))

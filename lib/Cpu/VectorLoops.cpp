@@ -4,12 +4,13 @@
 // steps fit are joined. The loop with step 1 in the result is cut into
 // vectors, others into rows: a tile of rows x vectors stays in registers while
 // the summed loops run. Sums of products of narrow integers with constant
-// weights read pairs of 16-bit numbers, for which processors have an
-// instruction. What begins the sums (a bias) and what follows (a requantizer)
-// are computed on the tile. At the loop's end lanes read what lies behind and
-// are not stored; in the caller's memory the last vector is moved back, or
-// reads and writes only what is there.
+// weights read fours of bytes or pairs of 16-bit numbers, for which processors
+// have an instruction. What begins the sums (a bias) and what follows (a
+// requantizer) are computed on the tile. At the loop's end lanes read what lies
+// behind and are not stored; in the caller's memory the last vector is moved
+// back, or reads and writes only what is there.
 #include "Vectorizer.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -103,8 +104,8 @@ bool Vectorizer::plan(Nest given) {
   beginning = end = std::nullopt;
   pieces = 1;
   pieceLoop = -1;
-  isPairs = false;
-  pairLoop = -1;
+  dotTerms = 1;
+  excess = std::nullopt;
   toPack.clear();
   lanes = laneLoop(nest);
   if (lanes < 0 || nest.loops[lanes].extent < 2)
@@ -138,7 +139,7 @@ bool Vectorizer::plan(Nest given) {
 
 void Vectorizer::emit() {
   if (!join) {
-    if (!findPairs())
+    if (!findDots())
       for (size_t k : toPack)
         pack(k);
     cutSums();
@@ -324,7 +325,7 @@ int64_t Vectorizer::choosePieces() {
   }
   int64_t least = llvm::divideCeil(bytes, kStripBytes);
   for (int64_t n = least; n > 1 && n < 2 * least; ++n)
-    if (extent % (2 * n) == 0 && extent / n >= 64) // pairs stay together
+    if (extent % (4 * n) == 0 && extent / n >= 64) // dot products stay whole
       return n;
   return 1;
 }
@@ -342,6 +343,8 @@ void Vectorizer::cutSums() {
   for (Access &a : nest.in)
     extend(a);
   extend(nest.out);
+  if (excess)
+    excess->steps.push_back(excessOfPiece);
   pieceLoop = int(nest.loops.size());
   nest.loops.push_back({pieces, false});
 }
@@ -459,13 +462,24 @@ Value Vectorizer::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
   return spread(mapping.lookupOrDefault(block->getTerminator()->getOperand(0)));
 }
 
-/// sum + Σ of two products a lane, as processors compute them: LLVM knows this
-/// form (pmaddwd, vpdpwssd).
-Value Vectorizer::pairProduct(Value a, Value w, Value sum) {
+/// sum + Σ of two or four products a lane, as processors compute them. LLVM
+/// knows the form of two (pmaddwd, vpdpwssd); four are vpdpbusd, which does not
+/// saturate.
+Value Vectorizer::dotProduct(Value data, Value weights, Value sum) {
+  if (dotTerms == 4) {
+    if (areWeightsUnsigned)
+      std::swap(data, weights);
+    std::string name =
+        "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * current);
+    return LLVM::CallIntrinsicOp::create(b, loc, sum.getType(),
+                                         b.getStringAttr(name),
+                                         ValueRange{sum, data, weights})
+        .getResults();
+  }
   auto wide = VectorType::get({2 * current}, b.getI32Type());
   Value products = arith::MulIOp::create(
-      b, loc, arith::ExtSIOp::create(b, loc, wide, a).getResult(),
-      arith::ExtSIOp::create(b, loc, wide, w).getResult());
+      b, loc, arith::ExtSIOp::create(b, loc, wide, data).getResult(),
+      arith::ExtSIOp::create(b, loc, wide, weights).getResult());
   auto halves = vector::DeinterleaveOp::create(b, loc, products);
   Value both =
       arith::AddIOp::create(b, loc, halves.getRes1(), halves.getRes2());
@@ -651,21 +665,21 @@ void Vectorizer::emitTile() {
     if (a.isScalar())
       return a.memory;
     int64_t offset = offsetOf(a, place);
-    bool isVector = a.steps[lanes] || isPairs;
+    bool isVector = a.steps[lanes] || dotTerms > 1;
     Value &value = loaded[{k, offset, isVector ? current : 1}];
     if (value)
       return value;
     Value at = plus(bases[k], offset);
-    if (isPairs && k == pairWeights)
-      return value = loadVector(flats[k], a.element(), at, 2 * current);
-    if (isPairs) {
-      Value pair = loadVector(flats[k], a.element(), at, 2);
-      pair = vector::BitCastOp::create(
-          b, loc, VectorType::get({1}, b.getI32Type()), pair);
-      pair = vector::ExtractOp::create(b, loc, pair, 0);
-      pair = spread(pair);
+    if (dotTerms > 1 && k == dotWeights)
+      return value = loadVector(flats[k], a.element(), at, dotTerms * current);
+    if (dotTerms > 1) {
+      Value terms = loadVector(flats[k], a.element(), at, dotTerms);
+      terms = vector::BitCastOp::create(
+          b, loc, VectorType::get({1}, b.getI32Type()), terms);
+      terms = spread(vector::ExtractOp::create(b, loc, terms, 0));
       return value = vector::BitCastOp::create(
-                 b, loc, VectorType::get({2 * current}, b.getI16Type()), pair);
+                 b, loc, VectorType::get({dotTerms * current}, a.element()),
+                 terms);
     }
     if (a.steps[lanes])
       return value =
@@ -676,9 +690,9 @@ void Vectorizer::emitTile() {
   for (auto [t, place] : llvm::enumerate(places)) {
     current = widthAt(blocks[lanes].size - place[lanes]);
     Value so_far = carried.empty() ? Value() : carried[t];
-    if (isPairs) {
-      results.push_back(pairProduct(operand(1 - pairWeights, place),
-                                    operand(pairWeights, place), so_far));
+    if (dotTerms > 1) {
+      results.push_back(dotProduct(operand(1 - dotWeights, place),
+                                   operand(dotWeights, place), so_far));
       continue;
     }
     SmallVector<Value> arguments;
@@ -690,6 +704,15 @@ void Vectorizer::emitTile() {
     scf::YieldOp::create(b, loc, results);
     results.assign(loop.getResults().begin(), loop.getResults().end());
     b.setInsertionPointAfter(loop);
+  }
+  if (excess) {
+    Value memory = flat(*excess), base = address(*excess, false);
+    for (auto [place, value] : llvm::zip(places, results)) {
+      current = widthAt(blocks[lanes].size - place[lanes]);
+      Value at = plus(base, offsetOf(*excess, place));
+      value = arith::SubIOp::create(
+          b, loc, value, loadVector(memory, b.getI32Type(), at, current));
+    }
   }
   const Access &to = end ? end->out : nest.out;
   if (end) {
@@ -733,6 +756,10 @@ static void approximate(func::FuncOp func) {
 void cpu::vectorizeLoops(func::FuncOp func, const VectorOptions &options,
                          Constants &constants) {
   Vectorizer(func, options, constants).run();
+  // Constants in another order have other types.
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.getBody().getArgumentTypes(),
+                                 func.getResultTypes()));
   if (options.unit.hasFma)
     approximate(func);
 }

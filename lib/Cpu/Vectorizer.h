@@ -59,9 +59,11 @@ private:
   /// A buffer of the function's own, made outside of loops.
   mlir::Value allocate(int64_t size, mlir::Type element);
   void pack(size_t operand);
-  bool findPairs();
-  bool packWeights(size_t weights, int summed);
-  void widen(Access &access);
+  bool findDots();
+  llvm::SmallVector<int> outerLoops(const Access &access) const;
+  void addExcess(int summed);
+  void packWeights(int summed);
+  void readForDots(Access &access, int summed, bool isRaised);
   void packStrips();
 
   //===--- The end of the loop along vectors ---===//
@@ -110,7 +112,8 @@ private:
   mlir::Value body(mlir::linalg::LinalgOp op,
                    llvm::ArrayRef<mlir::Value> arguments, mlir::Value out);
   mlir::Value spread(mlir::Value v);
-  mlir::Value pairProduct(mlir::Value a, mlir::Value w, mlir::Value sum);
+  mlir::Value dotProduct(mlir::Value data, mlir::Value weights,
+                         mlir::Value sum);
   void store(mlir::Value v, mlir::Value flat, mlir::Value at, int64_t valid);
   llvm::SmallVector<mlir::Value> onTile(const Following &f,
                                         llvm::ArrayRef<mlir::Value> sums);
@@ -144,9 +147,12 @@ private:
   int pieceLoop = -1;
   std::optional<Following> beginning, end;
   mlir::Operation *join = nullptr; ///< of the lanes, if sums run along them
-  bool isPairs = false;
-  size_t pairWeights = 0;
-  int pairLoop = -1; ///< the summed loop that runs over pairs
+  int64_t dotTerms = 1; ///< of a sum, that one instruction adds in a lane
+  size_t dotWeights = 0;
+  bool areWeightsUnsigned = false;
+  /// What the sums are too large by, by place; and its step of pieces.
+  std::optional<Access> excess;
+  int64_t excessOfPiece = 0;
   llvm::SmallVector<int> order;
   std::vector<Part> blocks; ///< by loop
   llvm::SmallVector<mlir::Value> summedIndex;

@@ -3,6 +3,7 @@
 // bits, whatever processor the test runs on.
 #include "../../lib/Cpu/VectorLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
@@ -19,12 +20,13 @@ class VectorLoopsTest : public ::testing::Test {
 protected:
   VectorLoopsTest() { loadCpuDialects(context); }
   /// The function vectorized. Its first `borders` arguments are the caller's.
-  func::FuncOp vectorized(const std::string &text, unsigned borders) {
+  func::FuncOp vectorized(const std::string &text, unsigned borders,
+                          bool hasByteDots = false) {
     module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module);
     auto func = *module->getOps<func::FuncOp>().begin();
-    cpu::Constants constants;
-    cpu::vectorizeLoops(func, {{512, 512, 32, true}, borders, true}, constants);
+    cpu::vectorizeLoops(
+        func, {{512, 512, 32, true, hasByteDots}, borders, true}, constants);
     EXPECT_TRUE(succeeded(verify(*module)));
     func.walk(
         [](linalg::LinalgOp op) { ADD_FAILURE() << "an operation left"; });
@@ -46,6 +48,7 @@ protected:
   }
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  cpu::Constants constants;
 };
 
 std::string matrix(int64_t rows, int64_t columns) {
@@ -124,4 +127,57 @@ TEST_F(VectorLoopsTest, WhatIsFetchedIsNotWritten) {
   int64_t stores = 0;
   func.walk([&](vector::StoreOp) { ++stores; });
   EXPECT_EQ(stores, 44) << "zeros are stored";
+}
+
+TEST_F(VectorLoopsTest, DotProductsOfBytes) {
+  struct Case {
+    const char *data, *weights;
+    int64_t fours, twos; ///< instructions of a tile
+    size_t constants;
+  };
+  // Seven rows of 20 columns; of signed factors one is read 128 higher, and
+  // what that adds to a column is one more constant.
+  const Case cases[] = {{"extui", "extsi", 14, 0, 1},
+                        {"extsi", "extui", 14, 0, 1},
+                        {"extsi", "extsi", 14, 0, 2},
+                        {"extui", "extui", 0, 14, 1}};
+  for (const Case &c : cases) {
+    SCOPED_TRACE(std::string(c.data) + " by " + c.weights);
+    constants = {std::vector<char>(20 * 10, 3)};
+    auto func = vectorized(std::string(R"(
+      func.func @f(%x: memref<7x10xi8>, %y: memref<7x20xi32>, %w: memref<20x10xi8>) {
+        %zero = arith.constant 0 : i32
+        linalg.fill ins(%zero : i32) outs(%y : memref<7x20xi32>)
+        linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+                        iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%x, %w : memref<7x10xi8>, memref<20x10xi8>) outs(%y : memref<7x20xi32>) {
+        ^bb0(%a: i8, %b: i8, %s: i32):
+          %c = arith.)") + c.data +
+                               " %a : i8 to i32\n%d = arith." + c.weights +
+                               R"( %b : i8 to i32
+          %p = arith.muli %c, %d : i32
+          %t = arith.addi %s, %p : i32
+          linalg.yield %t : i32
+        }
+        return
+      })",
+                           2, true);
+    std::set<std::string> names;
+    int64_t fours = 0, twos = 0;
+    func.walk([&](LLVM::CallIntrinsicOp op) {
+      names.insert(op.getIntrin().str());
+      ++fours;
+    });
+    func.walk([&](vector::DeinterleaveOp) { ++twos; });
+    EXPECT_EQ(fours, c.fours);
+    EXPECT_EQ(twos, c.twos);
+    EXPECT_EQ(constants.size(), c.constants);
+    EXPECT_EQ(func.getNumArguments(), 2 + c.constants);
+    if (c.fours)
+      EXPECT_EQ(names, (std::set<std::string>{"llvm.x86.avx512.vpdpbusd.128",
+                                              "llvm.x86.avx512.vpdpbusd.512"}));
+    // 128 times the sum of ten weights.
+    if (c.constants == 2)
+      EXPECT_EQ(reinterpret_cast<int32_t *>(constants[1].data())[19], 3840);
+  }
 }
