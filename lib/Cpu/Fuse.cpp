@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "rhizome/Dialect/Osa/Osa.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -59,7 +60,40 @@ static bool mayFuse(OpOperand *use) {
   return from != 0 && from == to;
 }
 
+/// Constants of which only the low bits are read are stored so, and can be
+/// weights of dot products.
+static void narrowConstants(func::FuncOp func) {
+  for (auto op : llvm::make_early_inc_range(func.getOps<linalg::GenericOp>())) {
+    auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+    auto low = yield.getOperand(0).getDefiningOp<arith::TruncIOp>();
+    if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 || !low ||
+        low.getIn() != op.getBody()->getArgument(0) ||
+        !llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }))
+      continue;
+    auto wide = op.getDpsInputs()[0].getDefiningOp<arith::ConstantOp>();
+    unsigned bits = low.getType().getIntOrFloatBitWidth();
+    if (!wide || bits < 8 || !llvm::isPowerOf2_32(bits))
+      continue;
+    std::vector<int64_t> values =
+        osa::intValues(cast<ElementsAttr>(wide.getValue()));
+    for (int64_t &v : values)
+      v = llvm::SignExtend64(uint64_t(v), bits);
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    OpBuilder b(op);
+    ElementsAttr narrow = osa::makeIntAttr(
+        op.getContext(), "cpu", type.getShape(),
+        num::IntType::getFull(op.getContext(), true, bits), values);
+    op.getResult(0).replaceAllUsesWith(
+        arith::ConstantOp::create(b, op.getLoc(), cast<TypedAttr>(narrow)));
+    op.erase();
+    if (wide->use_empty())
+      wide.erase();
+  }
+}
+
 void cpu::fuseElementwise(func::FuncOp func) {
+  narrowConstants(func);
   // The order of sums is free along a loop, not among operations.
   func.walk([](linalg::GenericOp op) {
     if (op.getNumReductionLoops() == 0)

@@ -55,11 +55,12 @@ static VectorUnit unitOf(const llvm::TargetMachine &machine) {
     return {128, 128, 32, true};
   // Integers of 8 and 16 bits got the wide registers later than floats.
   if (info->checkFeatures("+avx512bw"))
-    return {512, 512, 32, true};
+    return {512, 512, 32, true, info->checkFeatures("+avx512vnni,+avx512vl")};
   if (info->checkFeatures("+avx512f"))
     return {512, 256, 32, true};
   if (info->checkFeatures("+avx2"))
-    return {256, 256, 16, info->checkFeatures("+fma")};
+    return {256, 256, 16, info->checkFeatures("+fma"),
+            info->checkFeatures("+avxvnni")};
   return {info->checkFeatures("+avx") ? 256u : 128u, 128, 16, false};
 }
 

@@ -18,6 +18,8 @@ namespace rhizome::cpu {
 struct VectorUnit {
   unsigned floatBits = 128, integerBits = 128, registers = 16;
   bool hasFma = false; ///< a product and a sum in one instruction
+  /// Four products of bytes, one of them signed, and their sum in one.
+  bool hasByteDots = false;
 };
 
 /// A processor to compile for.

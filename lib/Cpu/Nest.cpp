@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -271,7 +272,8 @@ static bool isUntouched(const Nest &nest, Operation *from, Operation *to,
           writes |= roots.contains(rootOf(s.getMemRef()));
         else if (inner->getNumRegions() == 0 && !isMemoryEffectFree(inner) &&
                  !isa<vector::LoadOp, vector::MaskedLoadOp, memref::LoadOp,
-                      memref::AllocOp>(inner))
+                      memref::PrefetchOp, memref::AllocOp,
+                      LLVM::CallIntrinsicOp>(inner))
           writes = true;
       });
       if (writes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operands of sums in another order: with the loop along vectors innermost, or
-// as pairs of 16-bit numbers along a summed loop. Constants are moved here,
+// with the terms of a dot product side by side. Constants are moved here,
 // others by code.
 #include "Vectorizer.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -20,8 +20,16 @@ bool Vectorizer::canPack(size_t operand) const {
   return nest.hasSums() && (isOwnConstant(operand) || size * 4 <= iterations);
 }
 
+namespace {
+/// An input that the body extends to i32.
+struct NarrowInput {
+  unsigned operand, bits;
+  bool isSigned;
+};
+} // namespace
+
 /// The input that a value of the body extends to i32, if it fits 16 bits.
-static std::optional<unsigned> narrowInput(const Nest &nest, Value v) {
+static std::optional<NarrowInput> narrowInput(const Nest &nest, Value v) {
   bool isSigned = false;
   if (auto s = v.getDefiningOp<arith::ExtSIOp>())
     v = s.getIn(), isSigned = true;
@@ -34,10 +42,10 @@ static std::optional<unsigned> narrowInput(const Nest &nest, Value v) {
   if (!argument || argument.getArgNumber() >= nest.in.size() ||
       bits > (isSigned ? 16 : 8))
     return std::nullopt;
-  return argument.getArgNumber();
+  return NarrowInput{argument.getArgNumber(), bits, isSigned};
 }
 
-bool Vectorizer::findPairs() {
+bool Vectorizer::findDots() {
   auto sum = nest.op.getBlock()
                  ->getTerminator()
                  ->getOperand(0)
@@ -52,11 +60,12 @@ bool Vectorizer::findPairs() {
   if (!mul)
     return false;
   auto l = narrowInput(nest, mul.getLhs()), r = narrowInput(nest, mul.getRhs());
-  if (!l || !r || *l == *r)
+  if (!l || !r || l->operand == r->operand)
     return false;
-  if (nest.in[*l].steps[lanes] != 0)
+  if (nest.in[l->operand].steps[lanes] != 0)
     std::swap(l, r);
-  const Access &data = nest.in[*l], &weights = nest.in[*r];
+  Access &data = nest.in[l->operand];
+  const Access &weights = nest.in[r->operand];
   if (data.steps[lanes] != 0 || weights.steps[lanes] == 0)
     return false;
   int summed = -1;
@@ -64,14 +73,23 @@ bool Vectorizer::findPairs() {
     if (nest.loops[i].isSummed)
       summed = i;
   if (summed < 0 || data.steps[summed] != 1 || !weights.steps[summed] ||
-      !packWeights(*r, summed))
+      !isOwnConstant(r->operand))
     return false;
-  isPairs = true;
-  pairWeights = *r;
-  pairLoop = summed;
-  widen(nest.in[*l]);
-  nest.loops[summed].extent = llvm::divideCeil(nest.loops[summed].extent, 2);
-  nest.in[*l].steps[summed] = 2;
+  // One factor of bytes is signed, the other is not; data of signed ones are
+  // read 128 higher.
+  bool isBytes = unit.hasByteDots && l->bits == 8 && r->bits == 8 &&
+                 (l->isSigned || r->isSigned) && nest.loops[lanes].extent > 2;
+  dotTerms = isBytes ? 4 : 2;
+  dotWeights = r->operand;
+  areWeightsUnsigned = !r->isSigned;
+  bool isRaised = isBytes && l->isSigned && r->isSigned;
+  if (isRaised)
+    addExcess(summed);
+  packWeights(summed);
+  readForDots(data, summed, isRaised);
+  Loop &loop = nest.loops[summed];
+  loop.extent = llvm::divideCeil(loop.extent, dotTerms);
+  data.steps[summed] = dotTerms;
   return true;
 }
 
@@ -200,51 +218,100 @@ void Vectorizer::pack(size_t operand) {
   access = packed;
 }
 
-/// Constant weights as 16-bit numbers, two along the summed loop side by side.
-bool Vectorizer::packWeights(size_t weights, int summed) {
-  if (!isOwnConstant(weights))
-    return false;
-  Access &access = nest.in[weights];
-  const std::vector<char> &bytes = constantBytes(weights);
-  unsigned bits = access.element().getIntOrFloatBitWidth();
-  bool isSigned = false;
-  for (Operation *user :
-       nest.op.getBlock()->getArgument(unsigned(weights)).getUsers())
-    isSigned |= isa<arith::ExtSIOp>(user);
-  auto read = [&](int64_t i) -> int16_t {
+/// Reads a constant's integers of at most 16 bits.
+static std::function<int64_t(int64_t)> reader(const std::vector<char> &bytes,
+                                              unsigned bits, bool isSigned) {
+  return [&bytes, bits, isSigned](int64_t i) -> int64_t {
     if (bits == 16)
       return reinterpret_cast<const int16_t *>(bytes.data())[i];
-    return isSigned ? int16_t(int8_t(bytes[i])) : int16_t(uint8_t(bytes[i]));
+    return isSigned ? int8_t(bytes[i]) : int64_t(uint8_t(bytes[i]));
   };
-  // Loops from the outermost to the innermost: others, pairs, lanes.
+}
+
+/// The loops of an access that are not summed, but for the one along vectors.
+SmallVector<int> Vectorizer::outerLoops(const Access &access) const {
+  SmallVector<int> loops;
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (access.steps[i] && !nest.loops[i].isSummed && i != lanes)
+      loops.push_back(i);
+  return loops;
+}
+
+/// What sums are too large by if data are read 128 higher: 128 times the sum
+/// of the weights, for each piece of a sum apart.
+void Vectorizer::addExcess(int summed) {
+  Access &weights = nest.in[dotWeights];
+  auto read = reader(constantBytes(dotWeights), 8, true);
+  SmallVector<int> loops = outerLoops(weights), sums;
+  loops.push_back(lanes);
+  for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
+    if (nest.loops[i].isSummed)
+      sums.push_back(i);
+  int64_t depth = nest.loops[summed].extent / pieces;
+  std::vector<int32_t> values;
+  for (int64_t piece = 0; piece < pieces; ++piece)
+    for (int64_t from : offsetsOf(weights, loops)) {
+      Access part = weights;
+      part.offset = from + piece * depth * weights.steps[summed];
+      int64_t whole = std::exchange(nest.loops[summed].extent, depth), sum = 0;
+      for (int64_t at : offsetsOf(part, sums))
+        sum += read(at);
+      nest.loops[summed].extent = whole;
+      values.push_back(int32_t(uint32_t(sum) * 128));
+    }
+  auto *first = reinterpret_cast<const char *>(values.data());
+  constants.emplace_back(first, first + values.size() * 4);
+  auto type = MemRefType::get({int64_t(values.size())}, b.getI32Type());
+  (void)func.insertArgument(func.getNumArguments(), type, {}, loc);
+  excess.emplace();
+  excess->memory = func.getArguments().back();
+  excess->steps.assign(nest.loops.size(), 0);
+  int64_t step = 1;
+  for (int i : llvm::reverse(loops)) {
+    excess->steps[i] = step;
+    step *= nest.loops[i].extent;
+  }
+  excessOfPiece = step;
+}
+
+/// The weights, which are constant, with the terms side by side that one
+/// instruction adds in a lane: two of 16 bits or four of 8.
+void Vectorizer::packWeights(int summed) {
+  Access &access = nest.in[dotWeights];
+  unsigned bits = access.element().getIntOrFloatBitWidth();
+  auto read =
+      reader(constantBytes(dotWeights), bits, /*isSigned=*/!areWeightsUnsigned);
+  // Loops from the outermost to the innermost: others, groups, lanes.
   SmallVector<int> loops;
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
     if (access.steps[i] && i != summed && i != lanes)
       loops.push_back(i);
-  int64_t depth = nest.loops[summed].extent, pairs = (depth + 1) / 2;
+  int64_t depth = nest.loops[summed].extent;
+  int64_t groups = llvm::divideCeil(depth, dotTerms);
   int64_t columns = nest.loops[lanes].extent;
-  std::vector<int16_t> packed;
+  std::vector<char> packed;
   for (int64_t from : offsetsOf(access, loops))
-    for (int64_t k = 0; k < 2 * pairs; k += 2)
+    for (int64_t k = 0; k < dotTerms * groups; k += dotTerms)
       for (int64_t c = 0; c < columns; ++c)
-        for (int64_t half = k; half < k + 2; ++half)
-          packed.push_back(half < depth
-                               ? read(from + half * access.steps[summed] +
-                                      c * access.steps[lanes])
-                               : int16_t(0));
-  auto *first = reinterpret_cast<const char *>(packed.data());
-  replaceConstant(weights, b.getI16Type(),
-                  std::vector<char>(first, first + packed.size() * 2));
+        for (int64_t term = k; term < k + dotTerms; ++term) {
+          int64_t v = term < depth ? read(from + term * access.steps[summed] +
+                                          c * access.steps[lanes])
+                                   : 0;
+          packed.push_back(char(v));
+          if (dotTerms == 2)
+            packed.push_back(char(v >> 8));
+        }
+  replaceConstant(dotWeights, b.getIntegerType(32 / unsigned(dotTerms)),
+                  std::move(packed));
   access.offset = 0;
   access.steps.assign(nest.loops.size(), 0);
-  access.steps[lanes] = 2;
-  access.steps[summed] = 2 * columns;
-  int64_t step = 2 * columns * pairs;
+  access.steps[lanes] = dotTerms;
+  access.steps[summed] = dotTerms * columns;
+  int64_t step = dotTerms * columns * groups;
   for (int i : llvm::reverse(loops)) {
     access.steps[i] = step;
     step *= nest.loops[i].extent;
   }
-  return true;
 }
 
 /// Constants in strips as wide as a tile: what the summed loops read of a strip
@@ -256,7 +323,7 @@ void Vectorizer::packStrips() {
     return;
   for (size_t k = 0; k < nest.in.size(); ++k) {
     Access &access = nest.in[k];
-    int64_t each = isPairs && k == pairWeights ? 2 : 1; // elements of a lane
+    int64_t each = k == dotWeights ? dotTerms : 1; // elements of a lane
     if (access.isScalar() || access.steps[lanes] != each || !isOwnConstant(k))
       continue;
     SmallVector<int> outer, summed;
@@ -300,10 +367,14 @@ void Vectorizer::packStrips() {
   }
 }
 
-/// Reads a copy in 16 bits instead.
-void Vectorizer::widen(Access &access) {
-  bool isWide = access.element().isInteger(16);
-  if (isWide && hasMargin(access.memory))
+/// Reads a copy instead, of 16 bits or 128 higher, unless the terms of a lane
+/// can be read as they lie.
+void Vectorizer::readForDots(Access &access, int summed, bool isRaised) {
+  Type element = b.getIntegerType(32 / unsigned(dotTerms));
+  bool changes = access.element() != element || isRaised;
+  // The last terms of a sum may lie beyond its end, where weights are zero.
+  if (!changes &&
+      (hasMargin(access.memory) || nest.loops[summed].extent % dotTerms == 0))
     return;
   bool isSigned = false;
   size_t index = size_t(&access - nest.in.data());
@@ -314,23 +385,29 @@ void Vectorizer::widen(Access &access) {
   for (auto [loop, step] : llvm::zip(nest.loops, access.steps))
     size += (loop.extent - 1) * step;
   Value from = flat(access);
-  Value copy = allocate(size, b.getI16Type());
+  Value copy = allocate(size, element);
   auto convert = [&](int64_t count, Value at) {
     Value v = loadVector(from, access.element(), at, count);
-    auto wide = VectorType::get({count}, b.getI16Type());
-    if (!isWide)
-      v = isSigned ? Value(arith::ExtSIOp::create(b, loc, wide, v))
-                   : Value(arith::ExtUIOp::create(b, loc, wide, v));
+    auto type = VectorType::get({count}, element);
+    if (v.getType() != type)
+      v = isSigned ? Value(arith::ExtSIOp::create(b, loc, type, v))
+                   : Value(arith::ExtUIOp::create(b, loc, type, v));
+    if (isRaised) {
+      auto top = DenseElementsAttr::get(type, b.getI8IntegerAttr(-128));
+      v = arith::XOrIOp::create(b, loc, v,
+                                arith::ConstantOp::create(b, loc, top));
+    }
     vector::StoreOp::create(b, loc, v, copy, at);
   };
-  constexpr int64_t kStep = 32;
-  int64_t whole = size / kStep * kStep;
+  int64_t step =
+      int64_t(unit.integerBits) / int64_t(element.getIntOrFloatBitWidth());
+  int64_t whole = size / step * step;
   if (whole) {
-    Value zero = number(0), to = number(whole), step = number(kStep);
-    auto loop = scf::ForOp::create(b, loc, zero, to, step);
+    Value zero = number(0), to = number(whole), by = number(step);
+    auto loop = scf::ForOp::create(b, loc, zero, to, by);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    convert(kStep, loop.getInductionVar());
+    convert(step, loop.getInductionVar());
   }
   for (int64_t at = whole; at < size;) {
     int64_t count = int64_t(llvm::bit_floor(uint64_t(size - at)));

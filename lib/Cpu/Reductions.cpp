@@ -53,7 +53,8 @@ bool Vectorizer::canReduce() const {
 bool Vectorizer::planReduction(Nest given) {
   nest = std::move(given);
   beginning = end = std::nullopt;
-  isPairs = false;
+  dotTerms = 1;
+  excess = std::nullopt;
   join = nest.readsOut ? joinOf(nest.op) : nullptr;
   lanes = join ? reductionLoop() : -1;
   if (lanes < 0 || !arith::getNeutralElement(join))
@@ -82,18 +83,18 @@ bool Vectorizer::planReduction(Nest given) {
 /// A vector of the operand along the lanes from `at` on, of which `valid` are
 /// there.
 Value Vectorizer::loadPart(Value flat, Type element, Value at, int64_t valid) {
-  if (valid >= width)
-    return loadVector(flat, element, at, width);
+  if (valid >= current)
+    return loadVector(flat, element, at, current);
   Value none = arith::ConstantOp::create(
-      b, loc, b.getZeroAttr(VectorType::get({width}, element)));
+      b, loc, b.getZeroAttr(VectorType::get({current}, element)));
   return vector::MaskedLoadOp::create(b, loc, none.getType(), flat, at,
                                       lanesMask(valid), none);
 }
 
 Value Vectorizer::lanesMask(int64_t valid) {
-  SmallVector<bool> there(size_t(width), false);
+  SmallVector<bool> there(size_t(current), false);
   std::fill_n(there.begin(), valid, true);
-  auto type = VectorType::get({width}, b.getI1Type());
+  auto type = VectorType::get({current}, b.getI1Type());
   return arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(type, ArrayRef<bool>(there)));
 }

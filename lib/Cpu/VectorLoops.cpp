@@ -4,12 +4,13 @@
 // steps fit are joined. The loop with step 1 in the result is cut into
 // vectors, others into rows: a tile of rows x vectors stays in registers while
 // the summed loops run. Sums of products of narrow integers with constant
-// weights read pairs of 16-bit numbers, for which processors have an
-// instruction. What begins the sums (a bias) and what follows (a requantizer)
-// are computed on the tile. At the loop's end lanes read what lies behind and
-// are not stored; in the caller's memory the last vector is moved back, or
-// reads and writes only what is there.
+// weights read fours of bytes or pairs of 16-bit numbers, for which processors
+// have an instruction. What begins the sums (a bias) and what follows (a
+// requantizer) are computed on the tile. At the loop's end lanes read what lies
+// behind and are not stored; in the caller's memory the last vector is moved
+// back, or reads and writes only what is there.
 #include "Vectorizer.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -93,6 +94,8 @@ void Vectorizer::chooseWidth() {
   width = std::max<int64_t>(vectorBits / bits, 4);
   while (width / 2 >= nest.loops[lanes].extent)
     width /= 2;
+  narrowest = std::min<int64_t>(width, std::max<int64_t>(128 / bits, 2));
+  current = width;
 }
 
 bool Vectorizer::plan(Nest given) {
@@ -101,8 +104,8 @@ bool Vectorizer::plan(Nest given) {
   beginning = end = std::nullopt;
   pieces = 1;
   pieceLoop = -1;
-  isPairs = false;
-  pairLoop = -1;
+  dotTerms = 1;
+  excess = std::nullopt;
   toPack.clear();
   lanes = laneLoop(nest);
   if (lanes < 0 || nest.loops[lanes].extent < 2)
@@ -136,7 +139,7 @@ bool Vectorizer::plan(Nest given) {
 
 void Vectorizer::emit() {
   if (!join) {
-    if (!findPairs())
+    if (!findDots())
       for (size_t k : toPack)
         pack(k);
     cutSums();
@@ -220,12 +223,12 @@ Vectorizer::Rest Vectorizer::chooseRest() const {
 Value Vectorizer::loadLanes(Value flat, Type element, Value at,
                             ArrayRef<int64_t> place, int64_t step) {
   if (step == 2) {
-    Value both = loadVector(flat, element, at, 2 * width);
+    Value both = loadVector(flat, element, at, 2 * current);
     return vector::DeinterleaveOp::create(b, loc, both).getRes1();
   }
   int64_t valid = blocks[lanes].size - place[lanes];
-  if (rest != Rest::Masked || valid >= width)
-    return loadVector(flat, element, at, width);
+  if (rest != Rest::Masked || valid >= current)
+    return loadVector(flat, element, at, current);
   return loadPart(flat, element, at, valid);
 }
 
@@ -322,7 +325,7 @@ int64_t Vectorizer::choosePieces() {
   }
   int64_t least = llvm::divideCeil(bytes, kStripBytes);
   for (int64_t n = least; n > 1 && n < 2 * least; ++n)
-    if (extent % (2 * n) == 0 && extent / n >= 64) // pairs stay together
+    if (extent % (4 * n) == 0 && extent / n >= 64) // dot products stay whole
       return n;
   return 1;
 }
@@ -340,6 +343,8 @@ void Vectorizer::cutSums() {
   for (Access &a : nest.in)
     extend(a);
   extend(nest.out);
+  if (excess)
+    excess->steps.push_back(excessOfPiece);
   pieceLoop = int(nest.loops.size());
   nest.loops.push_back({pieces, false});
 }
@@ -407,8 +412,8 @@ Value Vectorizer::address(const Access &access, bool summed) {
 Value Vectorizer::spread(Value v) {
   if (isa<VectorType>(v.getType()))
     return v;
-  return vector::BroadcastOp::create(b, loc,
-                                     VectorType::get({width}, v.getType()), v);
+  return vector::BroadcastOp::create(
+      b, loc, VectorType::get({current}, v.getType()), v);
 }
 
 /// A body on these values; scalars stay scalars among themselves.
@@ -435,7 +440,7 @@ Value Vectorizer::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
     Operation *made = inner.clone(mapping);
     made->setOperands(operands);
     for (Value result : made->getResults())
-      result.setType(VectorType::get({width}, result.getType()));
+      result.setType(VectorType::get({current}, result.getType()));
     // A product goes into its sum unrounded, as processors do it at once, and
     // a contraction's products and sums have no order.
     auto flags = arith::FastMathFlags::none;
@@ -457,13 +462,24 @@ Value Vectorizer::body(linalg::LinalgOp op, ArrayRef<Value> arguments,
   return spread(mapping.lookupOrDefault(block->getTerminator()->getOperand(0)));
 }
 
-/// sum + Σ of two products a lane, as processors compute them: LLVM knows this
-/// form (pmaddwd, vpdpwssd).
-Value Vectorizer::pairProduct(Value a, Value w, Value sum) {
-  auto wide = VectorType::get({2 * width}, b.getI32Type());
+/// sum + Σ of two or four products a lane, as processors compute them. LLVM
+/// knows the form of two (pmaddwd, vpdpwssd); four are vpdpbusd, which does not
+/// saturate.
+Value Vectorizer::dotProduct(Value data, Value weights, Value sum) {
+  if (dotTerms == 4) {
+    if (areWeightsUnsigned)
+      std::swap(data, weights);
+    std::string name =
+        "llvm.x86.avx512.vpdpbusd." + std::to_string(32 * current);
+    return LLVM::CallIntrinsicOp::create(b, loc, sum.getType(),
+                                         b.getStringAttr(name),
+                                         ValueRange{sum, data, weights})
+        .getResults();
+  }
+  auto wide = VectorType::get({2 * current}, b.getI32Type());
   Value products = arith::MulIOp::create(
-      b, loc, arith::ExtSIOp::create(b, loc, wide, a).getResult(),
-      arith::ExtSIOp::create(b, loc, wide, w).getResult());
+      b, loc, arith::ExtSIOp::create(b, loc, wide, data).getResult(),
+      arith::ExtSIOp::create(b, loc, wide, weights).getResult());
   auto halves = vector::DeinterleaveOp::create(b, loc, products);
   Value both =
       arith::AddIOp::create(b, loc, halves.getRes1(), halves.getRes2());
@@ -472,7 +488,7 @@ Value Vectorizer::pairProduct(Value a, Value w, Value sum) {
 
 /// Stores the first `valid` lanes.
 void Vectorizer::store(Value v, Value flat, Value at, int64_t valid) {
-  if (valid >= width) {
+  if (valid >= current) {
     vector::StoreOp::create(b, loc, v, flat, at);
     return;
   }
@@ -504,10 +520,11 @@ SmallVector<Value> Vectorizer::onTile(const Following &f,
     areSums.push_back(isSum);
     walks.push_back(place);
   }
-  std::map<std::pair<size_t, int64_t>, Value> loaded;
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value> loaded;
   SmallVector<Value> results;
   size_t position = 0;
   for (const SmallVector<int64_t> &at : places) {
+    current = widthAt(blocks[lanes].size - at[lanes]);
     SmallVector<Value> arguments;
     for (size_t k = 0; k < f.nest.in.size(); ++k) {
       const Access &a = f.nest.in[k];
@@ -522,10 +539,11 @@ SmallVector<Value> Vectorizer::onTile(const Following &f,
       int64_t offset = 0;
       for (auto [step, steps] : llvm::zip(walks[k].steps, at))
         offset += step * steps;
-      Value &value = loaded[{k, offset}];
+      bool isVector = walks[k].steps[lanes] != 0;
+      Value &value = loaded[{k, offset, isVector ? current : 1}];
       if (!value) {
         Value where = plus(bases[k], offset);
-        value = walks[k].steps[lanes]
+        value = isVector
                     ? loadLanes(memories[k], a.element(), where, at)
                     : Value(memref::LoadOp::create(b, loc, memories[k], where));
       }
@@ -535,6 +553,13 @@ SmallVector<Value> Vectorizer::onTile(const Following &f,
     ++position;
   }
   return results;
+}
+
+/// Elements of a vector that begins `left` elements before the end: no more
+/// than it needs. Processors that split wide vectors take less time for it.
+int64_t Vectorizer::widthAt(int64_t left) const {
+  auto needed = int64_t(llvm::bit_ceil(uint64_t(left)));
+  return std::min(width, std::max(narrowest, needed));
 }
 
 /// The places of a tile's vectors, as steps of each loop.
@@ -548,12 +573,48 @@ std::vector<SmallVector<int64_t>> Vectorizer::placesOfTile() const {
     for (const SmallVector<int64_t> &place : all)
       for (int64_t k = 0; k < end; k += step) {
         more.push_back(place);
-        more.back().push_back(
-            isLanes && rest == Rest::MoveBack ? std::min(k, end - step) : k);
+        bool isMoved = isLanes && rest == Rest::MoveBack;
+        more.back().push_back(isMoved ? std::min(k, end - widthAt(end - k))
+                                      : k);
       }
     all = std::move(more);
   }
   return all;
+}
+
+/// Asks for what the tile reads and writes after its sums in the caller's
+/// memory, while they run: rows of a tile lie apart, and no processor foresees
+/// such a walk.
+void Vectorizer::fetchEnd() {
+  int64_t terms = 1;
+  for (const Loop &loop : nest.loops)
+    terms *= loop.isSummed ? loop.extent : 1;
+  if (terms < 8)
+    return;
+  auto fetch = [&](Access access, ArrayRef<int64_t> steps, bool isWrite) {
+    auto argument = access.isScalar()
+                        ? BlockArgument()
+                        : dyn_cast<BlockArgument>(rootOf(access.memory));
+    if (!argument || argument.getArgNumber() >= options.firstConstant ||
+        !steps[lanes])
+      return;
+    access.steps.assign(steps.begin(), steps.end());
+    Value base = address(access, false), memory = flat(access);
+    for (const SmallVector<int64_t> &place : places) {
+      int64_t last = widthAt(blocks[lanes].size - place[lanes]) - 1;
+      int64_t offset = access.offset + last * steps[lanes];
+      for (auto [step, at] : llvm::zip(steps, place))
+        offset += step * at;
+      memref::PrefetchOp::create(b, loc, memory, plus(base, offset), isWrite,
+                                 /*localityHint=*/3, /*isDataCache=*/true);
+    }
+  };
+  if (end)
+    for (auto [access, steps] : llvm::zip(end->nest.in, end->steps))
+      fetch(access, steps, /*isWrite=*/false);
+  const Access &to = end ? end->out : nest.out;
+  if (end || !nest.readsOut || beginning)
+    fetch(to, to.steps, /*isWrite=*/true);
 }
 
 void Vectorizer::emitTile() {
@@ -569,16 +630,20 @@ void Vectorizer::emitTile() {
   if (beginning) {
     carried = onTile(*beginning, {});
   } else if (nest.readsOut) {
-    for (const auto &place : places)
+    for (const auto &place : places) {
+      current = widthAt(blocks[lanes].size - place[lanes]);
       carried.push_back(loadLanes(outFlat, nest.out.element(),
                                   plus(outBase, offsetOf(nest.out, place)),
                                   place));
+    }
   }
   SmallVector<Value> flats, bases;
   for (const Access &a : nest.in) {
     flats.push_back(a.isScalar() ? Value() : flat(a));
     bases.push_back(a.isScalar() ? Value() : address(a, false));
   }
+  if (nest.hasSums())
+    fetchEnd();
   SmallVector<scf::ForOp> summed;
   for (auto [i, loop] : llvm::enumerate(nest.loops)) {
     if (!loop.isSummed)
@@ -594,26 +659,27 @@ void Vectorizer::emitTile() {
   for (auto [base, a] : llvm::zip(bases, nest.in))
     if (base && !summed.empty())
       base = arith::AddIOp::create(b, loc, base, address(a, true));
-  std::map<std::pair<size_t, int64_t>, Value> loaded;
+  std::map<std::tuple<size_t, int64_t, int64_t>, Value> loaded;
   auto operand = [&](size_t k, ArrayRef<int64_t> place) -> Value {
     const Access &a = nest.in[k];
     if (a.isScalar())
       return a.memory;
     int64_t offset = offsetOf(a, place);
-    Value &value = loaded[{k, offset}];
+    bool isVector = a.steps[lanes] || dotTerms > 1;
+    Value &value = loaded[{k, offset, isVector ? current : 1}];
     if (value)
       return value;
     Value at = plus(bases[k], offset);
-    if (isPairs && k == pairWeights)
-      return value = loadVector(flats[k], a.element(), at, 2 * width);
-    if (isPairs) {
-      Value pair = loadVector(flats[k], a.element(), at, 2);
-      pair = vector::BitCastOp::create(
-          b, loc, VectorType::get({1}, b.getI32Type()), pair);
-      pair = vector::ExtractOp::create(b, loc, pair, 0);
-      pair = spread(pair);
+    if (dotTerms > 1 && k == dotWeights)
+      return value = loadVector(flats[k], a.element(), at, dotTerms * current);
+    if (dotTerms > 1) {
+      Value terms = loadVector(flats[k], a.element(), at, dotTerms);
+      terms = vector::BitCastOp::create(
+          b, loc, VectorType::get({1}, b.getI32Type()), terms);
+      terms = spread(vector::ExtractOp::create(b, loc, terms, 0));
       return value = vector::BitCastOp::create(
-                 b, loc, VectorType::get({2 * width}, b.getI16Type()), pair);
+                 b, loc, VectorType::get({dotTerms * current}, a.element()),
+                 terms);
     }
     if (a.steps[lanes])
       return value =
@@ -622,10 +688,11 @@ void Vectorizer::emitTile() {
   };
   SmallVector<Value> results;
   for (auto [t, place] : llvm::enumerate(places)) {
+    current = widthAt(blocks[lanes].size - place[lanes]);
     Value so_far = carried.empty() ? Value() : carried[t];
-    if (isPairs) {
-      results.push_back(pairProduct(operand(1 - pairWeights, place),
-                                    operand(pairWeights, place), so_far));
+    if (dotTerms > 1) {
+      results.push_back(dotProduct(operand(1 - dotWeights, place),
+                                   operand(dotWeights, place), so_far));
       continue;
     }
     SmallVector<Value> arguments;
@@ -638,6 +705,15 @@ void Vectorizer::emitTile() {
     results.assign(loop.getResults().begin(), loop.getResults().end());
     b.setInsertionPointAfter(loop);
   }
+  if (excess) {
+    Value memory = flat(*excess), base = address(*excess, false);
+    for (auto [place, value] : llvm::zip(places, results)) {
+      current = widthAt(blocks[lanes].size - place[lanes]);
+      Value at = plus(base, offsetOf(*excess, place));
+      value = arith::SubIOp::create(
+          b, loc, value, loadVector(memory, b.getI32Type(), at, current));
+    }
+  }
   const Access &to = end ? end->out : nest.out;
   if (end) {
     results = onTile(*end, results);
@@ -646,6 +722,7 @@ void Vectorizer::emitTile() {
   }
   for (auto [place, value] : llvm::zip(places, results)) {
     int64_t valid = blocks[lanes].size - place[lanes];
+    current = widthAt(valid);
     store(value, outFlat, plus(outBase, offsetOf(to, place)), valid);
   }
 }
@@ -679,6 +756,10 @@ static void approximate(func::FuncOp func) {
 void cpu::vectorizeLoops(func::FuncOp func, const VectorOptions &options,
                          Constants &constants) {
   Vectorizer(func, options, constants).run();
+  // Constants in another order have other types.
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.getBody().getArgumentTypes(),
+                                 func.getResultTypes()));
   if (options.unit.hasFma)
     approximate(func);
 }

@@ -59,9 +59,11 @@ private:
   /// A buffer of the function's own, made outside of loops.
   mlir::Value allocate(int64_t size, mlir::Type element);
   void pack(size_t operand);
-  bool findPairs();
-  bool packWeights(size_t weights, int summed);
-  void widen(Access &access);
+  bool findDots();
+  llvm::SmallVector<int> outerLoops(const Access &access) const;
+  void addExcess(int summed);
+  void packWeights(int summed);
+  void readForDots(Access &access, int summed, bool isRaised);
   void packStrips();
 
   //===--- The end of the loop along vectors ---===//
@@ -83,6 +85,8 @@ private:
   };
   void emitLoops(size_t next);
   void emitTile();
+  void fetchEnd();
+  int64_t widthAt(int64_t left) const;
   std::vector<llvm::SmallVector<int64_t>> placesOfTile() const;
   void chooseWidth();
   void chooseTile();
@@ -108,7 +112,8 @@ private:
   mlir::Value body(mlir::linalg::LinalgOp op,
                    llvm::ArrayRef<mlir::Value> arguments, mlir::Value out);
   mlir::Value spread(mlir::Value v);
-  mlir::Value pairProduct(mlir::Value a, mlir::Value w, mlir::Value sum);
+  mlir::Value dotProduct(mlir::Value data, mlir::Value weights,
+                         mlir::Value sum);
   void store(mlir::Value v, mlir::Value flat, mlir::Value at, int64_t valid);
   llvm::SmallVector<mlir::Value> onTile(const Following &f,
                                         llvm::ArrayRef<mlir::Value> sums);
@@ -127,12 +132,14 @@ private:
   int sliceLoop = -1; ///< the loop that is the group's
   llvm::SmallVector<size_t> toPack;
   Nest nest;
-  int lanes = 0;               ///< the loop along vectors
-  Rest rest = Rest::Beyond;    ///< of the loop along vectors
-  bool repeats = false;        ///< places may be computed twice
-  unsigned vectorBits = 0;     ///< of the unit, for the operation's numbers
-  int64_t width = 0;           ///< elements of a vector
-  int64_t vectors = 1;         ///< of a tile
+  int lanes = 0;            ///< the loop along vectors
+  Rest rest = Rest::Beyond; ///< of the loop along vectors
+  bool repeats = false;     ///< places may be computed twice
+  unsigned vectorBits = 0;  ///< of the unit, for the operation's numbers
+  int64_t width = 0;        ///< elements of a vector
+  int64_t narrowest = 0;    ///< elements that the last of a loop has at least
+  int64_t current = 0;      ///< elements of the vector at hand
+  int64_t vectors = 1;      ///< of a tile
   std::map<int, int64_t> tile; ///< steps of other loops in a tile
   /// Into how many pieces the sums are cut, and the loop over them, -1 if they
   /// are not.
@@ -140,9 +147,12 @@ private:
   int pieceLoop = -1;
   std::optional<Following> beginning, end;
   mlir::Operation *join = nullptr; ///< of the lanes, if sums run along them
-  bool isPairs = false;
-  size_t pairWeights = 0;
-  int pairLoop = -1; ///< the summed loop that runs over pairs
+  int64_t dotTerms = 1; ///< of a sum, that one instruction adds in a lane
+  size_t dotWeights = 0;
+  bool areWeightsUnsigned = false;
+  /// What the sums are too large by, by place; and its step of pieces.
+  std::optional<Access> excess;
+  int64_t excessOfPiece = 0;
   llvm::SmallVector<int> order;
   std::vector<Part> blocks; ///< by loop
   llvm::SmallVector<mlir::Value> summedIndex;

@@ -275,7 +275,7 @@ Value Loops::reduce(Value in, ArrayRef<bool> axes, TypedAttr init,
   return reshape(v, keptDims);
 }
 
-Value Loops::matmul(Value x, Value y) {
+Value Loops::matmul(Value x, Value y, Type sums, Body product) {
   ArrayRef<int64_t> p = shapeOf(x), q = shapeOf(y);
   Shape shape = *broadcast(p.drop_back(2), q.drop_back(2));
   unsigned batch = shape.size(), rank = batch + 2;
@@ -289,11 +289,14 @@ Value Loops::matmul(Value x, Value y) {
     exprs.push_back(dim(column));
     return AffineMap::get(rank + 1, 0, exprs, b.getContext());
   };
-  Type element = cast<RankedTensorType>(x.getType()).getElementType();
-  return loop(
-      shape, {depth}, element, number(0, element),
-      {{x, mapOf(p, rank - 2, rank)}, {y, mapOf(q, rank, rank - 1)}},
-      [](Scalars &s, ValueRange a) { return s.add(a[2], s.mul(a[0], a[1])); });
+  Type element =
+      sums ? sums : cast<RankedTensorType>(x.getType()).getElementType();
+  return loop(shape, {depth}, element, number(0, element),
+              {{x, mapOf(p, rank - 2, rank)}, {y, mapOf(q, rank, rank - 1)}},
+              [&](Scalars &s, ValueRange a) {
+                return s.add(a[2], product ? product(s, a.take_front(2))
+                                           : s.mul(a[0], a[1]));
+              });
 }
 
 Value Loops::reshape(Value v, ArrayRef<int64_t> shape) {

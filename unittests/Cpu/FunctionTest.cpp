@@ -172,6 +172,7 @@ struct Sizes {
   int64_t height, width, in, out, kernel, stride, groups;
   const char *data;
   int64_t lo, hi;
+  const char *weights = "!num.int<s8>";
 };
 std::string convolution(const Sizes &s, int64_t seed) {
   auto join = [](std::initializer_list<int64_t> sizes) {
@@ -202,15 +203,15 @@ std::string convolution(const Sizes &s, int64_t seed) {
               b = "tensor<" + join({s.out}) + "!num.int<s16>>";
   return "func.func @f(%x: " + x + ") -> " + y + "!num.int<s8>> {\n" +
          "%w = osa.constant {value = dense<\"0x" + bytes + "\"> : " + f +
-         "i8>} : () -> " + f + "!num.int<s8>>\n" +
+         "i8>} : () -> " + f + s.weights + ">\n" +
          "%b = osa.constant {value = dense<[" + bias + "]> : tensor<" +
          join({s.out}) + "i16>} : () -> " + b + "\n" +
          "%s = osa.conv2d %x, %w, %b {strides = array<i64: " +
          std::to_string(s.stride) + ", " + std::to_string(s.stride) +
          ">, pads = array<i64: 1, 1, 1, 1>, dilations = array<i64: 1, 1>, "
          "groups = " +
-         std::to_string(s.groups) + " : i64} : (" + x + ", " + f +
-         "!num.int<s8>>, " + b + ") -> " + y + "!num.int<s32>>\n" +
+         std::to_string(s.groups) + " : i64} : (" + x + ", " + f + s.weights +
+         ">, " + b + ") -> " + y + "!num.int<s32>>\n" +
          "%r = osa.requantize %s {multiplier = array<i64: " + factors +
          ">, offset = array<i64: 1048576>, shift = 30 : i64} : (" + y +
          "!num.int<s32>>) -> " + y + "!num.int<s8>>\n" + "return %r : " + y +
@@ -232,6 +233,11 @@ TEST_F(JitTest, TilesOfEverySizeGiveTheInterpretersBits) {
       {8, 8, 12, 20, 3, 1, 4, s12, -2048, 2047},
       {5, 5, 6, 24, 3, 1, 6, s8, -128, 127},
       {4, 5, 3072, 100, 1, 1, 1, u8, 0, 255},
+      {4, 5, 3072, 100, 1, 1, 1, s8, -128, 127},
+      {6, 7, 13, 37, 3, 1, 1, s8, -128, 127},
+      {6, 7, 13, 37, 3, 2, 1, s8, -128, 127, u8},
+      {6, 7, 13, 3, 1, 1, 1, u8, 0, 255, u8},
+      {8, 8, 24, 40, 3, 1, 2, s8, -128, 127},
   };
   for (const Sizes &s : cases) {
     SCOPED_TRACE(std::to_string(s.in) + " to " + std::to_string(s.out));

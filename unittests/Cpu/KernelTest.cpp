@@ -116,6 +116,28 @@ TEST(Cpu, MatrixProducts) {
   EXPECT_LT(Compiled(helmholtz(11), "native", true).error(1), 1e-12);
 }
 
+TEST(Cpu, RowsOfEveryLength) {
+  // A last vector of every width; in the caller's memory it is moved back, or
+  // masked where the result is computed in its own place.
+  for (int n : {3, 5, 9, 11, 14, 17})
+    for (const char *cpu : {"native", "x86-64-v3"}) {
+      if (cpu != llvm::StringRef("native") &&
+          !llvm::StringRef(LLVM_HOST_TRIPLE).starts_with("x86_64"))
+        continue;
+      std::string e = std::to_string(n);
+      EXPECT_LT(Compiled("var input S : [" + e + " " + e +
+                             "]\nvar input D : [5 " + e +
+                             "]\nvar input u : [5 " + e +
+                             "]\nvar input a : []\nvar output v : [5 " + e +
+                             "]\nvar input output w : [" + e +
+                             "]\nv = D * (u # S . [[1 2]])\nw = a * w\n",
+                         cpu)
+                    .error(1, 3),
+                1e-12)
+          << n << " on " << cpu;
+    }
+}
+
 TEST(Cpu, OtherVectorUnits) {
   for (const char *cpu : {"x86-64", "x86-64-v3"}) {
     if (!llvm::StringRef(LLVM_HOST_TRIPLE).starts_with("x86_64"))

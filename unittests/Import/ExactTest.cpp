@@ -213,6 +213,56 @@ TEST(ImportExact, IntegerProductsBeyondFloat32) {
   EXPECT_EQ(resultOf(i, {2, depth}, x).ints, want);
 }
 
+TEST(ImportExact, IntegerProductsOfEveryRange) {
+  // Without their zero points, factors need 8 bits, with a sign or without one,
+  // or 16; sums of 40,000 terms need more than 32.
+  struct Case {
+    int xType, wType, xZero;
+    std::vector<int32_t> wZeros;
+    int64_t depth;
+  };
+  const int u8 = TensorProto::UINT8, s8 = TensorProto::INT8;
+  const Case cases[] = {
+      {u8, s8, 0, {0}, 300},     {u8, s8, 128, {0}, 300},
+      {s8, s8, 0, {0, 0}, 300},  {s8, u8, 0, {0}, 300},
+      {u8, u8, 77, {0, 9}, 300}, {u8, s8, 255, {-128, 127}, 300},
+      {u8, u8, 0, {0}, 40000}};
+  for (const Case &c : cases) {
+    SCOPED_TRACE(&c - cases);
+    auto values = [](int type, int64_t count, int64_t step) {
+      std::vector<int32_t> all;
+      for (int64_t k = 0; k < count; ++k)
+        all.push_back(
+            int32_t(255 - k * step % 23 - (type == TensorProto::INT8) * 128));
+      return all;
+    };
+    std::vector<int32_t> x = values(c.xType, 2 * c.depth, 5),
+                         w = values(c.wType, 2 * c.depth, 7);
+    ModelBuilder m;
+    m.input("x", {2, c.depth}, c.xType);
+    m.ints("w", {c.depth, 2}, c.wType, w);
+    m.ints("xz", {}, c.xType, {c.xZero});
+    if (c.wZeros.size() == 1)
+      m.ints("wz", {}, c.wType, c.wZeros);
+    else
+      m.ints("wz", {2}, c.wType, c.wZeros);
+    m.node("MatMulInteger", {"x", "w", "xz", "wz"}, {"y"});
+    m.output("y");
+    Imported i(m);
+    Ints want(4);
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t column = 0; column < 2; ++column) {
+        int64_t sum = 0;
+        for (int64_t k = 0; k < c.depth; ++k)
+          sum += int64_t(x[size_t(row * c.depth + k)] - c.xZero) *
+                 (w[size_t(2 * k + column)] -
+                  c.wZeros[size_t(column) % c.wZeros.size()]);
+        want[size_t(2 * row + column)] = int32_t(uint32_t(sum));
+      }
+    EXPECT_EQ(resultOf(i, {2, c.depth}, Floats(x.begin(), x.end())).ints, want);
+  }
+}
+
 TEST(ImportExact, IntegerConvolutionsBeyondFloat32) {
   ModelBuilder m;
   m.input("x", {1, 40, 3, 3}, TensorProto::UINT8);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Computations for the host, written as linalg.generic on tensors of f32 and
-// i64: loops over a result and, inside, over reduced dimensions, with a scalar
-// body. Everything that the host computes besides `osa` consists of
-// these; the interpreter and the CPU path support no other primitive.
+// i64 (within integer products also of 8, 16 and 32 bits): loops over a result
+// and, inside, over reduced dimensions, with a scalar body. Everything that the
+// host computes besides `osa` consists of these; the interpreter and the CPU
+// path support no other primitive.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -121,8 +122,9 @@ public:
   /// Folds the flagged axes, which stay with size 1.
   Value reduce(Value in, llvm::ArrayRef<bool> axes, mlir::TypedAttr init,
                Body combine);
-  /// Σ x[…,i,k] · y[…,k,j] over broadcast batches.
-  Value matmul(Value x, Value y);
+  /// Σ x[…,i,k] · y[…,k,j] over broadcast batches. Sums have the elements of x,
+  /// or type `sums`, in which `product` then gives the product of two elements.
+  Value matmul(Value x, Value y, mlir::Type sums = {}, Body product = {});
   Value reshape(Value v, llvm::ArrayRef<int64_t> shape);
   Value transpose(Value v, llvm::ArrayRef<int64_t> permutation);
   /// The box at `begin` with strides that may be negative.

@@ -127,7 +127,8 @@ mlir::Value plus(NodeContext &node, mlir::Value x, mlir::Value y);
 
 /// ONNX's MatMul: vectors become matrices and lose the axis again; null if the
 /// shapes do not fit.
-mlir::Value hostProduct(NodeContext &node, mlir::Value x, mlir::Value y);
+mlir::Value hostProduct(NodeContext &node, mlir::Value x, mlir::Value y,
+                        mlir::Type sums = {}, host::Loops::Body product = {});
 /// The convolution of the node without a bias, of reals or integers; null if
 /// refused.
 mlir::Value convolved(NodeContext &node, mlir::Value x, mlir::Value w);

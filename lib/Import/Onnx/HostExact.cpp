@@ -20,6 +20,17 @@ using S = Scalars;
 using R = ValueRange;
 
 namespace {
+/// The integers that a tensor may hold.
+struct Bounds {
+  int64_t lo, hi;
+  int64_t most() const { return std::max({-lo, hi, int64_t(1)}); }
+};
+/// Integers in as few bits as they need.
+struct Narrow {
+  Value value;
+  bool isUnsigned;
+};
+
 /// Scale and zero point of one operand.
 struct Quantizer {
   std::vector<double> scales;
@@ -61,6 +72,16 @@ static Value centered(NodeContext &node, Value x, ArrayRef<int64_t> zeros,
   if (llvm::all_of(zeros, [](int64_t z) { return z == 0; }))
     return x;
   Loops l = loops(node);
+  if (auto constant = x.getDefiningOp<osa::ConstantOp>()) {
+    ArrayRef<int64_t> sizes = Loops::shapeOf(x);
+    int64_t inner = 1;
+    for (size_t d = size_t(axis) + 1; zeros.size() > 1 && d < sizes.size(); ++d)
+      inner *= sizes[d];
+    std::vector<int64_t> values = osa::intValues(constant.getValue());
+    for (auto [i, v] : llvm::enumerate(values))
+      v -= zeros[i / size_t(inner) % zeros.size()];
+    return wholeConstant(node, sizes, values);
+  }
   Loops::Shape shape(Loops::shapeOf(x).size(), 1);
   if (zeros.size() > 1)
     shape[axis] = int64_t(zeros.size());
@@ -150,13 +171,69 @@ static Value exactConvolution(NodeContext &node, Value x, Value w) {
   return exactProduct(node, x, w, 1, 1, taps, plain);
 }
 
-static Value exactMatrixProduct(NodeContext &node, Value x, Value w) {
+/// What values of a type are, minus their zero points.
+static Bounds rangeOf(int type, ArrayRef<int64_t> zeros) {
+  auto [lo, hi] = *wholeRange(type);
+  return {lo - *llvm::max_element(zeros), hi - *llvm::min_element(zeros)};
+}
+
+static Narrow narrowed(NodeContext &node, Value v, Bounds range) {
+  bool isUnsigned = range.lo >= 0 && range.hi <= 255;
+  bool isByte = isUnsigned || (range.lo >= -128 && range.hi <= 127);
+  auto type = node.builder.getIntegerType(isByte ? 8 : 16);
+  return {loops(node).map({v}, type,
+                          [&](S &s, R a) -> Value {
+                            return arith::TruncIOp::create(s.b, s.loc, type,
+                                                           a[0]);
+                          }),
+          isUnsigned};
+}
+
+/// A product of integers within these ranges, summed in 32 bits: in parts, if
+/// these do not hold all of a sum.
+static Value exactMatrixProduct(NodeContext &node, Value x, Bounds xRange,
+                                Value w, Bounds wRange) {
   Loops::Shape p(Loops::shapeOf(x)), q(Loops::shapeOf(w));
-  auto plain = [&](Value a, Value b) { return hostProduct(node, a, b); };
-  int64_t inner = q.size() > 1 ? int64_t(q.size()) - 2 : 0;
+  size_t inner = q.size() > 1 ? q.size() - 2 : 0;
   if (p.empty() || q.empty() || p.back() != q[inner])
     return {};
-  return exactProduct(node, x, w, int64_t(p.size()) - 1, inner, 1, plain);
+  Loops l = loops(node);
+  Narrow a = narrowed(node, x, xRange), b = narrowed(node, w, wRange);
+  mlir::Type sums = node.builder.getI32Type();
+  auto widened = [&](S &s, Value v, bool isUnsigned) -> Value {
+    if (isUnsigned)
+      return arith::ExtUIOp::create(s.b, s.loc, sums, v);
+    return arith::ExtSIOp::create(s.b, s.loc, sums, v);
+  };
+  auto part = [&](Value v, size_t axis, int64_t begin, int64_t size) {
+    Loops::Shape shape(Loops::shapeOf(v)), first(shape.size(), 0),
+        stride(shape.size(), 1);
+    if (shape[axis] == size)
+      return v;
+    first[axis] = begin;
+    shape[axis] = size;
+    return l.slice(v, first, stride, shape);
+  };
+  int64_t depth = p.back(), step = INT32_MAX / (xRange.most() * wRange.most());
+  Value sum;
+  for (int64_t begin = 0; begin < depth; begin += step) {
+    int64_t size = std::min(step, depth - begin);
+    Value v =
+        hostProduct(node, part(a.value, p.size() - 1, begin, size),
+                    part(b.value, inner, begin, size), sums, [&](S &s, R e) {
+                      return s.mul(widened(s, e[0], a.isUnsigned),
+                                   widened(s, e[1], b.isUnsigned));
+                    });
+    if (!v)
+      return {};
+    v = l.map({v}, l.whole(), [&](S &s, R e) -> Value {
+      return arith::ExtSIOp::create(s.b, s.loc, l.whole(), e[0]);
+    });
+    sum = sum ? l.map({sum, v}, l.whole(),
+                      [](S &s, R e) { return s.add(e[0], e[1]); })
+              : v;
+  }
+  return sum;
 }
 
 /// The scale, zero point and type of a product's result.
@@ -249,8 +326,9 @@ LogicalResult onhost::exactMatMul(NodeContext &node) {
        (shape.size() < 2 || int64_t(zb->zeros.size()) != shape.back())))
     return node.refuse("its zero points do not fit");
   Value acc = exactMatrixProduct(
-      node, centered(node, a, za->zeros, 0),
-      centered(node, b, zb->zeros, int64_t(shape.size()) - 1));
+      node, centered(node, a, za->zeros, 0), rangeOf(za->type, za->zeros),
+      centered(node, b, zb->zeros, int64_t(shape.size()) - 1),
+      rangeOf(zb->type, zb->zeros));
   if (!acc)
     return node.refuse("its inputs do not fit");
   if (c) {
@@ -359,7 +437,9 @@ LogicalResult onhost::exactIntegerProduct(NodeContext &node) {
     return node.refuse("its zero points are not constants that fit");
   x = centered(node, x, *zx, 0), w = centered(node, w, *zw, axis);
   Value v =
-      isConv ? exactConvolution(node, x, w) : exactMatrixProduct(node, x, w);
+      isConv ? exactConvolution(node, x, w)
+             : exactMatrixProduct(node, x, rangeOf(typeOf(node.input(0)), *zx),
+                                  w, rangeOf(typeOf(node.input(1)), *zw));
   if (!v)
     return node.refuse("its inputs do not fit");
   return give(node, 0, wrapped(node, v, TensorProto::INT32),

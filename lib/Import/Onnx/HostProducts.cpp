@@ -16,7 +16,8 @@ using R = ValueRange;
 
 /// ONNX's MatMul: vectors become matrices and lose the axis again; null if the
 /// shapes do not fit.
-Value importer::hostProduct(NodeContext &node, Value x, Value y) {
+Value importer::hostProduct(NodeContext &node, Value x, Value y, Type sums,
+                            Loops::Body product) {
   Loops l = loops(node);
   Loops::Shape p(Loops::shapeOf(x)), q(Loops::shapeOf(y));
   bool row = p.size() == 1, column = q.size() == 1;
@@ -27,7 +28,7 @@ Value importer::hostProduct(NodeContext &node, Value x, Value y) {
   if (p.empty() || q.empty() || p.back() != q[q.size() - 2] ||
       !Loops::broadcast(ArrayRef(p).drop_back(2), ArrayRef(q).drop_back(2)))
     return {};
-  Value v = l.matmul(l.reshape(x, p), l.reshape(y, q));
+  Value v = l.matmul(l.reshape(x, p), l.reshape(y, q), sums, product);
   Loops::Shape shape(Loops::shapeOf(v));
   if (column)
     shape.pop_back();
