@@ -32,6 +32,11 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
               std::vector<int64_t> shape;
               for (StringRef part : parts) {
                 int64_t size = 0;
+                if (part.starts_with("<"))
+                  throw CLI::ValidationError(
+                      "--shape", "'" + text.str() +
+                                     "': sizes are fixed; give the largest, "
+                                     "and pad shorter inputs to it");
                 if (part.getAsInteger(10, size) || size < 1)
                   throw CLI::ValidationError("--shape",
                                              "'" + text.str() +
