@@ -331,6 +331,42 @@ def in_function():
     return b.model()
 
 
+def between_layers(suite):
+    """The FPGA computes a layer, the host a Loop that its result ends, and the
+    FPGA another layer of that."""
+    b = kit.Builder()
+    x = b.quantized(b.input([1, 8]), 0.125)
+    y = b.quantized(b.node("MatMul", x, b.weights(8, 8)), 0.5)
+    body = graph([node("Mul", ["v", "half"], ["w"]), node("Abs", ["w"], ["a"]),
+                  node("ReduceMax", ["a"], ["top"], keepdims=0),
+                  node("Less", ["least", "top"], ["on"])],
+                 [info("i", [], "int64"), info("c", [], "bool"),
+                  info("v", [1, 8])],
+                 [info("on", [], "bool"), info("w", [1, 8])],
+                 [("half", np.float32(0.5)), ("least", np.float32(3))])
+    z = b.quantized(b.node("Loop", "", "", y, body=body), 0.125)
+    b.output(b.quantized(b.node("MatMul", z, b.weights(8, 4)), 0.5))
+    model, path = b.model(), suite.work / "between.onnx"
+    kit.agrees(suite, "a Loop between layers", model)
+    path.write_bytes(model.SerializeToString())
+    package = suite.work / "between.rhz"
+    result = suite.run("compile", path, "--device", "xc7z020", "-o", package,
+                       "--json")
+    if not suite.check(result.status == 0,
+                       f"compiles: {kit.refusals(result)}", result.command):
+        return
+    tasks = suite.run("explore", path, "--device", "xc7z020",
+                      "--json").json["tasks"]["list"]
+    places = [task["place"] for task in tasks]
+    suite.check(places == ["host", "fpga", "host", "fpga", "host"],
+                f"the Loop is a task between two of the FPGA: {places}")
+    for level in ("functional", "rtl"):
+        result = suite.run("simulate", package, "--level", level, "-n", 3,
+                           "--json")
+        suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                    f"{level}: {result.message[:200]}", result.command)
+
+
 def check_computed(suite):
     for seed, (count, condition) in enumerate(
             (c, d) for c in COUNTS for d in CONDITIONS):
@@ -433,6 +469,7 @@ def bodies(suite):
     kit.agrees(suite, "values that change places", swapped())
     kit.agrees(suite, "Scan in a function", in_function())
     check_computed(suite)
+    between_layers(suite)
     for seed in range(40):
         model = drawn(seed)
         kit.agrees(suite, f"drawn {seed}", model,

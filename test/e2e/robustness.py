@@ -171,6 +171,10 @@ def told(suite):
                 == float(latency[2].split()[0]),
                 f"a latency that is out of reach: {result.message[:200]}",
                 result.command)
+    # Sizes are fixed when a model is read.
+    result = plan("--shape", "image=1,<=4,8,8")
+    suite.check(result.status == 2 and "give the largest, and pad" in result.err,
+                f"a bounded size: {result.message[:120]}", result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
