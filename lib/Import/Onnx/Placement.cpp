@@ -31,15 +31,17 @@ static std::optional<Outcome> foldConstant(NodeContext &node,
     if (!folder || (t && !t->isPlainConstant()))
       return std::nullopt;
     hosts.push_back(t ? t->constant : nullptr);
-    if (t && halfType(node.context, t->onnx) && t->constant->type != t->onnx) {
-      auto half = std::make_shared<HostTensor>(*t->constant);
-      half->type = t->onnx;
-      hosts.back() = half;
+    if (t && t->constant->isReal() && HostTensor::isRealType(t->onnx) &&
+        t->constant->type != t->onnx) {
+      auto own = std::make_shared<HostTensor>(*t->constant);
+      own->type = t->onnx;
+      hosts.back() = own;
     }
   }
   ImportState &state = node.state;
   int64_t left = state.options.limits.foldedElements - state.foldedElements;
-  Folding folding{node.file, hosts, std::min(left, kMaxFoldedElements), ""};
+  Folding folding{node.file, hosts, node.context,
+                  std::min(left, kMaxFoldedElements), ""};
   HostRef out;
   switch (folder(folding, out)) {
   case Fold::NotFoldable:
