@@ -68,12 +68,13 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("FILE")
       ->excludes(steer);
   command
-      .add_option("--weights", request.weights,
-                  "where weights are stored: rom (in the bitstream), "
-                  "resident (in block RAM or UltraRAM that is filled from the "
-                  "device's memory when the design starts) or streamed (in that "
-                  "memory, read for every frame), for all layers "
-                  "that support it or with NAME=HOME for one; may be repeated")
+      .add_option(
+          "--weights", request.weights,
+          "where weights are stored: rom (in the bitstream), "
+          "resident (in block RAM or UltraRAM that is filled from the "
+          "device's memory when the design starts) or streamed (in that "
+          "memory, read for every frame), for all layers "
+          "that support it or with NAME=HOME for one; may be repeated")
       ->option_text("HOME")
       ->allow_extra_args(false)
       ->take_all();
