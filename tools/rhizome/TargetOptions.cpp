@@ -80,7 +80,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->take_all();
   command
       .add_option("--state-home", request.stateHome,
-                  "who keeps what --state names: auto, the FPGA where the host "
+                  "where the tensors of --state are kept: auto, on the FPGA where the host "
                   "would only hand it back, or host")
       ->option_text("HOME")
       ->check(CLI::IsMember({"auto", "host"}));

@@ -5,6 +5,7 @@
 // host takes it if it can), or refuses it for good. A declined attempt has no
 // effect: its results are dropped and what it built is dead code.
 #include "Placement.h"
+#include "Bounds.h"
 #include "Host.h"
 #include "Network.h"
 #include "rhizome/Support/HostReason.h"
@@ -97,9 +98,7 @@ static Outcome tryHost(NodeContext &node, NodeBuilder builder,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Placeholders for a refused node's results, of known shape where the file or
-/// the operation says it.
-static void giveUnknown(NodeContext &node) {
+void importer::giveUnknown(NodeContext &node) {
   const Graph &graph = node.state.graph;
   const OnnxOperation *operation = findOperation(node.op());
   for (const std::string &name : node.proto.output()) {
@@ -170,6 +169,14 @@ static void settle(NodeContext &node, const OnnxOperation *operation,
 
 void importer::importNode(ImportState &state, const Node &file, Sides sides,
                           Refusals &refusals) {
+  if (readsBounds(state, file))
+    importBounded(state, file, sides, refusals);
+  else
+    importPlain(state, file, sides, refusals);
+}
+
+void importer::importPlain(ImportState &state, const Node &file, Sides sides,
+                           Refusals &refusals) {
   const OnnxOperation *operation = findOperation(file);
   NodeContext node(state, file);
   auto refuse = [&] {
