@@ -80,13 +80,13 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->take_all();
   command
       .add_option("--state-home", request.stateHome,
-                  "where the tensors of --state are kept: auto, on the FPGA where the host "
-                  "would only hand it back, or host")
+                  "where the tensors of --state are kept: auto, on the FPGA if "
+                  "the host would only hand them back, or host")
       ->option_text("HOME")
       ->check(CLI::IsMember({"auto", "host"}));
   command.add_flag("--hide-states", request.hideStates,
-                   "leave out the outputs that only give the next values of "
-                   "states on the FPGA: they do not leave it");
+                   "leave out outputs that are only the next values of states "
+                   "on the FPGA");
   command
       .add_option("--constraints", request.constraints,
                   "a DOSA constraint file: its goal, shapes, device type and "
