@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The head of the report: what was asked for and what is promised.
+// The head of the report: the goal, and what the plan promises.
 "use strict";
 (function () {
   page.append("h1").text(plan.model);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The network as a graph: a row per depth, filled by hardware node, outlined by
-// generator.
+// The network as a graph with a row per depth; the fill shows the hardware node,
+// the outline the generator.
 "use strict";
 (function () {
   if (!analysis) return;
@@ -29,7 +29,7 @@
   const link = (a, b) => {
     const [x0, y0] = at.get(a), [x1, y1] = at.get(b);
     const top = y0 + boxHeight / 2, end = y1 - boxHeight / 2;
-    // What skips rows goes round the boxes between, each on its own line.
+    // Edges that skip rows go around the boxes between, each on a line of its own.
     const side = end - top > boxHeight + 2 * gap ? -(boxWidth / 2 + 24 + 12 * (skipped++ % 6)) : 0;
     const d = side
       ? `M${x0},${top} C${x0},${top + gap} ${x0 + side},${top} ${x0 + side},${top + gap + 8} V${end - gap - 8} C${x1 + side},${end} ${x1},${end - gap} ${x1},${end}`
@@ -46,7 +46,7 @@
     if (band) g.append("rect").attr("width", 8).attr("height", boxHeight).attr("rx", 3).attr("fill", band);
     g.append("text").attr("x", boxWidth / 2).attr("y", boxHeight / 2 + 4).attr("text-anchor", "middle").text(clip(text, 50));
     g.append("title").text(tip || text);
-    // If there is room, the option is next to its operation.
+    // The option is printed next to its operation if there is room.
     if (widest === 1 && tip) g.append("text").attr("class", "soft").attr("x", boxWidth + 10).attr("y", boxHeight / 2 + 4)
       .attr("font-size", 11).text(clip(tip.split("\n")[1] || "", 90));
   };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Per device two views of the same roofs: over operational intensity, as
-// usual, and in iterations per second for every operation.
+// For each device two views of the same roofs: over operational intensity, as
+// usual, and in iterations per second of every operation.
 "use strict";
 (function () {
   if (!analysis || !analysis.devices.length) return;
-  const part = section("Rooflines", "What one resource alone would allow. Weights may stay on chip " +
+  const part = section("Rooflines", "The rate that each resource alone would allow. Weights may stay on chip " +
     "(stream: flops per input byte) or come from DRAM (engine: flops per input and parameter byte).");
   const total = analysis.total;
   analysis.devices.forEach((device, d) => {
@@ -31,7 +31,7 @@
     const x = d3.scaleLog().domain([Math.min(0.1, d3.min(intensities) / 2), d3.max(intensities) * 4]).range([m.l, W - m.r]);
     const y = d3.scaleLog().domain([d3.min(points, p => p.at) / 3, compute * 4]).range([H - m.b, m.t]);
     const svg = figure(part, W, H, `roofline of ${device.device}`,
-      "Filled: weights on chip; hollow: weights from DRAM. Height: what the plan's rate asks of the operation. Hover for names.");
+      "Filled: weights on chip; hollow: weights from DRAM. Height: what the plan's rate requires of the operation. Hover for names.");
     axes(svg, x, y, W, H, m, "flop per byte", "flop/s");
     const clipId = `clip${d}`;
     svg.append("clipPath").attr("id", clipId).append("rect").attr("x", m.l).attr("y", m.t).attr("width", W - m.l - m.r).attr("height", H - m.t - m.b);

@@ -3,7 +3,7 @@
 "use strict";
 (function () {
   if (!analysis) return;
-  const part = section("Bandwidth and parameters", "What flows into each operation at the plan's rate, and the constants that it holds.");
+  const part = section("Bandwidth and parameters", "The data that each operation reads at the plan's rate, and its constants.");
   const rate = plan.predicted.throughput_per_s || 0;
   const rows = analysis.operations.map((o, i) => ({o, i, bandwidth: o.input_bytes * rate}));
   const W = 1030, step = 20, m = {l: 250, r: 12, t: 20, b: 38}, H = rows.length * step + m.t + m.b, half = (W - m.l - m.r - 30) / 2;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Resources of every node against its budget, with error bars where the cost
-// model has an error, and what synthesis measured.
+// Resources of every node relative to its budget, with the cost model's error
+// bars, and what synthesis measured.
 "use strict";
 (function () {
-  const part = section("Resources", "Predicted share of each node's budget. Nine of ten designs are within the bars; a line marks the synthesis result.");
+  const part = section("Resources", "Predicted share of each node's budget. The bars contain nine of ten designs; a line marks the result of synthesis.");
   const names = ["lut", "ff", "dsp", "bram"];
   plan.nodes.forEach((node, n) => {
     if (node.rtl_of) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// When each actor works on which of the first frames.
+// When each actor works on each of the first frames.
 "use strict";
 (function () {
   const names = Object.keys(data.timelines);
@@ -17,7 +17,7 @@
     actors.forEach((a, k) => {
       const yy = m.t + k * step;
       svg.append("text").attr("x", m.l - 8).attr("y", yy + step / 2 + 4).attr("text-anchor", "end").attr("font-size", 11).text(clip(a.name, 40));
-      // Frames overlap in an actor's pipeline: each has its own half line.
+      // Frames overlap in an actor's pipeline, so that each gets half the row.
       a.spans.forEach(([first, last], f) => svg.append("rect").attr("x", x(first)).attr("width", Math.max(1, x(last + 1) - x(first)))
         .attr("y", yy + 2 + (f % 2) * (step - 4) / 2).attr("height", (step - 4) / 2).attr("fill", color(f))
         .attr("data-path", `timelines/${name}/actors/${k}/spans/${f}/0`).attr("data-value", String(first))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tasks, nodes and their options, alternatives, predicted against measured, the CPU
-// beside it, and energy as an estimate.
+// Tasks, nodes and their options, alternatives, predictions next to measurements, the
+// CPU for comparison, and an estimate of the energy.
 "use strict";
 (function () {
   if (plan.tasks && plan.tasks.list.length) {
-    const part = section("Tasks", `Host and FPGA in turns: one core of ${plan.tasks.host}, copies over ${plan.tasks.link}.`);
+    const part = section("Tasks", `In the order in which they run: the host is one core of ${plan.tasks.host}, copies go over ${plan.tasks.link}.`);
     const copiesOf = (task, to) => plan.tasks.copies.flatMap((c, i) => c.task === task && c.to === to
       ? [["", to === "fpga" ? "host to FPGA" : "FPGA to host", {text: String(c.tensors.length), value: c.tensors.length},
         member(`plan/tasks/copies/${i}/bytes`), member(`plan/tasks/copies/${i}/us`)]] : []);
@@ -32,8 +32,8 @@
     [o.name, o.op, node.name, o.option, o.text, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
 
   if ((plan.alternatives || []).length) {
-    const part = section("Alternatives", "Plans that were looked at, and why they lost.");
-    table(part, ["plan", "nodes", "rate /s", "why it lost"], plan.alternatives.map((a, i) =>
+    const part = section("Alternatives", "Plans that were considered, and why they were rejected.");
+    table(part, ["plan", "nodes", "rate /s", "why not"], plan.alternatives.map((a, i) =>
       [a.what, member(`plan/alternatives/${i}/nodes`), member(`plan/alternatives/${i}/throughput_per_s`), a.why]));
   }
 
@@ -49,7 +49,7 @@
     }
   }
   if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "prediction off by"], rows);
-  else compare.append("p").text("Nothing was measured yet: rhizome simulate and rhizome synth do, then rhizome report draws this page again.");
+  else compare.append("p").text("Nothing has been measured yet. Run rhizome simulate or rhizome synth, then rhizome report to redraw this page.");
 
   const parties = ((data.results.cluster || {}).parties || []);
   if (parties.length) table(compare, ["party", "busy", "link out", "link in"], parties.map((party, i) =>
@@ -72,6 +72,6 @@
       .concat([["all", member("energy/uj_per_inference")]]));
     part.append("p").attr("class", "soft").text("Sources: " + data.energy.sources.join("; ") + ".");
   }
-  page.append("footer").text(`Rhizome ${data.version}; drawn with D3 ${d3.version}. The page holds all its data and asks for nothing else.`);
+  page.append("footer").text(`Rhizome ${data.version}; drawn with D3 ${d3.version}. The page contains all its data and loads nothing.`);
   document.body.dataset.drawn = "yes";
 })();

@@ -116,8 +116,8 @@ def train(network, images, labels, epochs):
 
 
 def without_traces(model):
-    """Where in which file of this machine an operation came from is not part of
-    the network."""
+    """Drops locations: the files and lines of this machine are not part of the
+    network."""
     graph = model.graph
     for part in (model, graph, *graph.node, *graph.value_info, *graph.input,
                  *graph.output, *graph.initializer):

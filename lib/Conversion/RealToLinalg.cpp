@@ -83,6 +83,7 @@ private:
   LogicalResult batchNorm(osa::BatchNormOp op);
   LogicalResult argMax(osa::ArgMaxOp op);
   LogicalResult repeated(scf::ForOp op);
+  LogicalResult repeated(scf::WhileOp op);
   template <typename Fn> LogicalResult binary(Operation *op, Fn fn) {
     return give(op, loops.map({in(op, 0), in(op, 1)}, loops.real(), fn));
   }
@@ -429,10 +430,42 @@ LogicalResult RealLowering::repeated(scf::ForOp op) {
   return success();
 }
 
+/// A body with a condition, operation by operation.
+LogicalResult RealLowering::repeated(scf::WhileOp op) {
+  auto mapped = [&](Value v) { return values.lookupOrDefault(v); };
+  auto all = [&](ValueRange range) {
+    return llvm::map_to_vector(range, mapped);
+  };
+  SmallVector<Value> inits = all(op.getInits());
+  OpBuilder::InsertionGuard guard(b);
+  auto made =
+      scf::WhileOp::create(b, op.getLoc(), ValueRange(inits).getTypes(), inits);
+  values.map(op.getResults(), made.getResults());
+  const SmallVector<Location> locations(inits.size(), op.getLoc());
+  for (auto [from, to] : {std::pair(op.getBeforeBody(), &made.getBefore()),
+                          std::pair(op.getAfterBody(), &made.getAfter())}) {
+    Block *block =
+        b.createBlock(to, {}, ValueRange(inits).getTypes(), locations);
+    values.map(from->getArguments(), block->getArguments());
+    for (Operation &inner : from->without_terminator())
+      if (failed(convert(&inner)))
+        return failure();
+    Location end = from->getTerminator()->getLoc();
+    if (auto condition = dyn_cast<scf::ConditionOp>(from->getTerminator()))
+      scf::ConditionOp::create(b, end, mapped(condition.getCondition()),
+                               all(condition.getArgs()));
+    else
+      scf::YieldOp::create(b, end, all(from->getTerminator()->getOperands()));
+  }
+  return success();
+}
+
 LogicalResult RealLowering::convert(Operation *op) {
   loops.loc = op->getLoc();
   Dialect *dialect = op->getDialect();
   if (auto loop = dyn_cast<scf::ForOp>(op))
+    return repeated(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
     return repeated(loop);
   if (auto call = dyn_cast<func::CallOp>(op)) {
     auto types = llvm::map_to_vector(call.getResultTypes(), [&](Type type) {

@@ -75,8 +75,11 @@ private:
   void unshareFills();
   LogicalResult convert(Operation *op);
   LogicalResult convertAll(Block &block);
+  SmallVector<Place> begin(Operation *op, ValueRange inits);
+  void carry(ValueRange args, ArrayRef<Place> carried, Operation *loop);
   LogicalResult loop(scf::ForOp op);
-  void yield(scf::ForOp op, ArrayRef<Place> carried, ValueRange yielded);
+  LogicalResult loop(scf::WhileOp op);
+  void yield(Location loc, ArrayRef<Place> carried, ValueRange yielded);
   void give(Value tensor, Value memref, size_t buffer) {
     places[tensor] = {memref, buffer};
     buffers[buffer].names.push_back(tensor);
@@ -178,7 +181,7 @@ bool Bufferizer::isFree(Operation *op, Value tensor) {
   auto isBeginning = [&](OpOperand &use) {
     if (use.getOwner() != op || use.get() != tensor)
       return false;
-    if (isa<scf::ForOp>(op))
+    if (isa<scf::ForOp, scf::WhileOp>(op))
       return ++beginnings == 1;
     return cast<DestinationStyleOpInterface>(op).isDpsInit(&use);
   };
@@ -328,7 +331,7 @@ static bool hasNoTensors(Operation *op) {
 
 /// What the trips of a loop yield, for the next trip: each where the trips find
 /// it. A value that lies where another one is to go is saved first.
-void Bufferizer::yield(scf::ForOp op, ArrayRef<Place> carried,
+void Bufferizer::yield(Location loc, ArrayRef<Place> carried,
                        ValueRange yielded) {
   SmallVector<Value> sources;
   for (Value v : yielded)
@@ -338,27 +341,55 @@ void Bufferizer::yield(scf::ForOp op, ArrayRef<Place> carried,
     const size_t buffer = places.find(yielded[i])->second.buffer;
     for (size_t k = 0; k < carried.size(); ++k)
       if (k != i && isMoved(i) && isMoved(k) && carried[k].buffer == buffer) {
-        Value saved = allocate(op.getLoc(), yielded[i].getType());
-        copy(op.getLoc(), sources[i], saved);
+        Value saved = allocate(loc, yielded[i].getType());
+        copy(loc, sources[i], saved);
         sources[i] = saved;
         break;
       }
   }
   for (size_t i = 0; i < sources.size(); ++i)
     if (isMoved(i))
-      copy(op.getLoc(), sources[i], carried[i].memref);
+      copy(loc, sources[i], carried[i].memref);
+}
+
+static LogicalResult carriesOther(Operation *op) {
+  return op->emitOpError("carries something else than tensors, for which "
+                         "there is no code on the CPU path");
+}
+
+/// Where a loop carries its tensors, which are there before its first trip.
+SmallVector<Bufferizer::Place> Bufferizer::begin(Operation *op,
+                                                 ValueRange inits) {
+  SmallVector<Place> carried;
+  for (auto [begins, result] : llvm::zip_equal(inits, op->getResults())) {
+    written(op, begins, /*isRead=*/true, result);
+    carried.push_back(places.find(result)->second);
+  }
+  return carried;
+}
+
+/// Lets tensors, such as the arguments of a loop's body, lie where the loop
+/// carries them.
+void Bufferizer::carry(ValueRange args, ArrayRef<Place> carried,
+                       Operation *loop) {
+  for (auto [arg, place] : llvm::zip_equal(args, carried)) {
+    Buffer &buffer = buffers[place.buffer];
+    buffer.loop = loop;
+    buffer.names.clear();
+    give(arg, place.memref, place.buffer);
+  }
+}
+
+static void eraseTensors(Block &block) {
+  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (llvm::any_of(inner.getResultTypes(), isTensor))
+      inner.erase();
 }
 
 LogicalResult Bufferizer::loop(scf::ForOp op) {
   if (!llvm::all_of(op.getResultTypes(), isTensor) || !op.getNumResults())
-    return op.emitOpError("carries something else than tensors, for which "
-                          "there is no code on the CPU path");
-  SmallVector<Place> carried;
-  for (auto [begins, result] :
-       llvm::zip_equal(op.getInitArgs(), op.getResults())) {
-    written(op, begins, /*isRead=*/true, result);
-    carried.push_back(places.find(result)->second);
-  }
+    return carriesOther(op);
+  SmallVector<Place> carried = begin(op, op.getInitArgs());
   auto made = scf::ForOp::create(b, op.getLoc(), op.getLowerBound(),
                                  op.getUpperBound(), op.getStep());
   position[made] = position.lookup(op);
@@ -366,12 +397,7 @@ LogicalResult Bufferizer::loop(scf::ForOp op) {
   Block &trip = *made.getBody();
   Operation *end = trip.getTerminator();
   op.getInductionVar().replaceAllUsesWith(made.getInductionVar());
-  for (auto [arg, place] : llvm::zip_equal(op.getRegionIterArgs(), carried)) {
-    Buffer &buffer = buffers[place.buffer];
-    buffer.loop = made;
-    buffer.names.clear();
-    give(arg, place.memref, place.buffer);
-  }
+  carry(op.getRegionIterArgs(), carried, made);
   auto old = cast<scf::YieldOp>(op.getBody()->getTerminator());
   trip.getOperations().splice(Block::iterator(end),
                               op.getBody()->getOperations(),
@@ -381,17 +407,43 @@ LogicalResult Bufferizer::loop(scf::ForOp op) {
   if (failed(convertAll(trip)))
     return failure();
   b.setInsertionPoint(old);
-  yield(op, carried, old.getOperands());
+  yield(op.getLoc(), carried, old.getOperands());
   old.erase();
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(trip)))
-    if (llvm::any_of(inner.getResultTypes(), isTensor))
-      inner.erase();
+  eraseTensors(trip);
   within = around;
-  for (auto [result, place] : llvm::zip_equal(op.getResults(), carried)) {
-    buffers[place.buffer].loop = within;
-    buffers[place.buffer].names.clear();
-    give(result, place.memref, place.buffer);
+  carry(op.getResults(), carried, within);
+  return success();
+}
+
+/// A loop whose condition passes on what it is given, all of it tensors.
+LogicalResult Bufferizer::loop(scf::WhileOp op) {
+  if (!llvm::all_of(op.getResultTypes(), isTensor) || !op.getNumResults() ||
+      !llvm::equal(op.getConditionOp().getArgs(), op.getBeforeArguments()))
+    return carriesOther(op);
+  SmallVector<Place> carried = begin(op, op.getInits());
+  auto made = scf::WhileOp::create(b, op.getLoc(), TypeRange(), ValueRange());
+  position[made] = position.lookup(op);
+  Operation *around = std::exchange(within, made);
+  made.getBefore().takeBody(op.getBefore());
+  made.getAfter().takeBody(op.getAfter());
+  Block &before = *made.getBeforeBody(), &trip = *made.getAfterBody();
+  carry(before.getArguments(), carried, made);
+  if (failed(convertAll(before)))
+    return failure();
+  made.getConditionOp().getArgsMutable().clear();
+  carry(trip.getArguments(), carried, made);
+  if (failed(convertAll(trip)))
+    return failure();
+  Operation *end = trip.getTerminator();
+  b.setInsertionPoint(end);
+  yield(op.getLoc(), carried, end->getOperands());
+  end->setOperands({});
+  for (Block *block : {&before, &trip}) {
+    eraseTensors(*block);
+    block->eraseArguments(0, block->getNumArguments());
   }
+  within = around;
+  carry(op.getResults(), carried, within);
   return success();
 }
 
@@ -427,7 +479,16 @@ LogicalResult Bufferizer::convert(Operation *op) {
         give(constant.getResult(), argument, addBuffer(false));
         return success();
       })
-      .Case<scf::ForOp>([&](auto repeated) { return loop(repeated); })
+      .Case<scf::ForOp, scf::WhileOp>(
+          [&](auto repeated) { return loop(repeated); })
+      .Case<tensor::ExtractOp>([&](auto element) {
+        Value v = memref::LoadOp::create(b, element.getLoc(),
+                                         read(element.getTensor()),
+                                         element.getIndices());
+        element.replaceAllUsesWith(v);
+        element.erase();
+        return success();
+      })
       .Case<tensor::EmptyOp>([&](auto empty) {
         give(empty.getResult(), Value(), addBuffer(true));
         return success();

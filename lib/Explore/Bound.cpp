@@ -168,6 +168,14 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
   double bound = low < all.size() ? all[low] : INFINITY;
   Limit reason =
       low > 0 ? relaxation.forbids(all[low - 1]) : Limit{Limit::Kind::Options};
+  if (low < all.size() && reason.kind == Limit::Kind::Stage)
+    for (const Place &place : problem.places)
+      if (double loop = double(problem.loop.cycles) / place.clockHz;
+          loop >= bound * (1 - 1e-9)) {
+        reason = {Limit::Kind::State};
+        reason.stage = problem.loop.state;
+        reason.seconds = loop;
+      }
   if (host > bound) {
     bound = host;
     reason = {Limit::Kind::HostLink};
@@ -202,7 +210,18 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
   return bound;
 }
 
+Problem withLoops(Problem problem) {
+  for (Kind &kind : problem.kinds)
+    for (std::vector<Choice> &choices : kind.choices)
+      for (Choice &choice : choices)
+        choice.interval = std::max(choice.interval, choice.around);
+  return problem;
+}
+
 double lowerBound(const Problem &problem, Limit *why) {
-  return boundOf(problem, times(problem), why);
+  if (problem.loop.cycles == 0)
+    return boundOf(problem, times(problem), why);
+  const Problem looped = withLoops(problem);
+  return boundOf(looped, times(looped), why);
 }
 } // namespace rhizome::explore

@@ -39,8 +39,13 @@ std::optional<Proposal> Explorer::fastest(const Limits &limits) {
 
 std::optional<Proposal> Explorer::within(double seconds, const Limits &limits) {
   std::optional<Proposal> best;
+  auto solve = [&](const Problem &problem) {
+    return problem.loop.cycles
+               ? solveWithin(withLoops(problem), seconds, limits)
+               : solveWithin(problem, seconds, limits);
+  };
   for (size_t o = 0; o < posed.orders.size(); ++o)
-    if (auto s = solveWithin(posed.problems[o], seconds, limits))
+    if (auto s = solve(posed.problems[o]))
       if (!best || s->nodes() < best->solution.nodes())
         best = Proposal{o, std::move(*s)};
   return best;
@@ -451,7 +456,8 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     return failure();
   // More of anything would not help.
   if (result->bottleneck.kind == flow::BottleneckKind::State &&
-      (result->limit.isNone() || !goal.isBounded() || !result->meetsGoal)) {
+      (result->limit.isNone() || !goal.isBounded() || !result->meetsGoal ||
+       result->limit.kind == Limit::Kind::State)) {
     result->limit = Limit::Kind::State;
     result->limit.stage = result->bottleneck.node;
     result->limit.seconds = result->seconds;

@@ -6,6 +6,7 @@
 #include "Runs.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Delay.h"
 #include "rhizome/Generator/Shared.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Parallel.h"
@@ -103,6 +104,7 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
   addTensors(network);
   addPlaces();
   addChoices(steering, cache);
+  addLoops(network);
   checkPins(steering);
   for (int s = 0; s < int(this->order.size()); ++s) {
     const Steering::Pin *pin = pinOf(steering, s);
@@ -608,6 +610,72 @@ void Menu::addStage(int kind, int s, const Steering &steering,
     offers[kind][s].push_back(&offer);
   }
   assert(!posed.kinds[kind].choices[s].empty() && "covered, but no offer");
+}
+
+/// What a design keeps goes around a loop once a frame.
+void Menu::addLoops(func::FuncOp network) {
+  auto tensorOf = [&](Value v) {
+    return int(llvm::find(values, rootOf(v)) - values.begin());
+  };
+  auto results = network.getBody().front().getTerminator()->getOperands();
+  for (const flow::Kept &one : flow::keptBy(network))
+    for (int kind = 0; kind < int(devices.size()); ++kind)
+      addLoop(kind, tensorOf(network.getArgument(one.argument)),
+              tensorOf(results[one.result]),
+              one.state.getOf().empty() ? one.state.getName()
+                                        : one.state.getOf());
+}
+
+/// The way from tensor `from` to tensor `to`, which is the next frame's.
+void Menu::addLoop(int kind, int from, int to, StringRef state) {
+  // Units that are shared, and regions of several stages, count for nothing.
+  auto delayOf = [&](int stage, size_t choice, size_t operand) -> int64_t {
+    const Choice &c = posed.kinds[kind].choices[stage][choice];
+    const Offer &offer = *offers[kind][stage][choice];
+    return c.unit >= 0 || c.region >= 0 || operand >= offer.inputs.size()
+               ? 0
+               : leastDelay(offer.body, offer.inputs.size(), operand);
+  };
+  const int stages = int(order.size());
+  std::vector<std::vector<int64_t>> least(stages);
+  // The longest ways from `from`, and to `to`; −1 if there is none.
+  std::vector<int64_t> before(values.size(), -1), after(values.size(), -1);
+  before[from] = after[to] = 0;
+  auto isOn = [&](int stage, size_t operand) {
+    return before[posed.stages[stage].operands[operand]] >= 0;
+  };
+  for (int s = 0; s < stages; ++s) {
+    const Stage &stage = posed.stages[s];
+    least[s].assign(stage.operands.size(), 0);
+    for (size_t o = 0; o < stage.operands.size(); ++o) {
+      if (!isOn(s, o))
+        continue;
+      int64_t &fewest = least[s][o] = INT64_MAX;
+      for (size_t c = 0; c < posed.kinds[kind].choices[s].size(); ++c)
+        fewest = std::min(fewest, delayOf(s, c, o));
+      before[stage.result] =
+          std::max(before[stage.result], before[stage.operands[o]] + fewest);
+    }
+  }
+  for (int s = stages; s-- > 0;)
+    for (size_t o = 0; o < posed.stages[s].operands.size(); ++o)
+      if (int64_t rest = after[posed.stages[s].result];
+          rest >= 0 && isOn(s, o)) {
+        int64_t &way = after[posed.stages[s].operands[o]];
+        way = std::max(way, least[s][o] + rest);
+      }
+  if (before[to] > posed.loop.cycles)
+    posed.loop = {state.str(), before[to]};
+  for (int s = 0; s < stages; ++s) {
+    const Stage &stage = posed.stages[s];
+    for (auto [c, choice] : llvm::enumerate(posed.kinds[kind].choices[s]))
+      for (size_t o = 0; o < stage.operands.size(); ++o)
+        if (choice.unit < 0 && choice.region < 0 && isOn(s, o) &&
+            after[stage.result] >= 0)
+          choice.around = std::max(choice.around, before[stage.operands[o]] +
+                                                      delayOf(s, c, o) +
+                                                      after[stage.result]);
+  }
 }
 
 /// The cost of one of three kinds of glue, which depends on two numbers.

@@ -89,6 +89,8 @@ private:
   void addRegions(int kind, const Steering &steering, OfferCache &cache);
   void addStage(int kind, int stage, const Steering &steering,
                 OfferCache &cache);
+  void addLoops(mlir::func::FuncOp network);
+  void addLoop(int kind, int from, int to, llvm::StringRef state);
   Choice choiceOf(int kind, const gen::Offer &offer, Cost cost);
   Cost costOf(int kind, const gen::Actor &actor) const;
   /// The cost of an offer's units and traffic.

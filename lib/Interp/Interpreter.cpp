@@ -8,6 +8,7 @@
 #include "Loops.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "rhizome/Interp/Numbers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -148,6 +149,7 @@ public:
 private:
   LogicalResult operation(Operation *op, Owned &owned);
   LogicalResult loop(scf::ForOp op, Owned &owned);
+  LogicalResult loop(scf::WhileOp op, Owned &owned);
   void give(Value v, Tensor tensor, Owned &owned) {
     std::unique_ptr<Tensor> &result = owned[v];
     result = std::make_unique<Tensor>(std::move(tensor));
@@ -243,6 +245,43 @@ LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
   return success();
 }
 
+/// A body that runs as long as a condition holds: its results are what the
+/// condition passes on when it fails.
+LogicalResult Run::loop(scf::WhileOp op, Owned &owned) {
+  std::vector<Tensor> carried;
+  for (Value v : op.getInits()) {
+    if (!bound.lookup(v))
+      return op.emitOpError("begins with a value of unknown kind");
+    carried.push_back(taken(v, owned));
+  }
+  auto enter = [&](Block &region, Owned &inner) {
+    for (auto [arg, tensor] : llvm::zip_equal(region.getArguments(), carried))
+      give(arg, std::move(tensor), inner);
+    return block(region, inner);
+  };
+  auto leave = [&](ValueRange values, Owned &inner) {
+    carried.clear();
+    for (Value v : values)
+      carried.push_back(taken(v, inner));
+  };
+  while (true) {
+    Owned before, after;
+    if (failed(enter(*op.getBeforeBody(), before)))
+      return failure();
+    auto end = op.getConditionOp();
+    const bool goesOn = bound.lookup(end.getCondition())->ints.front() != 0;
+    leave(end.getArgs(), before);
+    if (!goesOn)
+      break;
+    if (failed(enter(*op.getAfterBody(), after)))
+      return failure();
+    leave(op.getYieldOp().getOperands(), after);
+  }
+  for (auto [v, tensor] : llvm::zip_equal(op.getResults(), carried))
+    give(v, std::move(tensor), owned);
+  return success();
+}
+
 LogicalResult Run::block(Block &body, Owned &owned) {
   for (Operation &op : body) {
     if (op.hasTrait<OpTrait::IsTerminator>())
@@ -252,8 +291,12 @@ LogicalResult Run::block(Block &body, Owned &owned) {
         probe(&op, *bound.lookup(op.getResult(0)));
       continue;
     }
-    auto repeated = dyn_cast<scf::ForOp>(op);
-    if (failed(repeated ? loop(repeated, owned) : operation(&op, owned)))
+    LogicalResult done =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<scf::ForOp, scf::WhileOp>(
+                [&](auto repeated) { return loop(repeated, owned); })
+            .Default([&](Operation *) { return operation(&op, owned); });
+    if (failed(done))
       return failure();
   }
   return success();

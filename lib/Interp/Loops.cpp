@@ -167,8 +167,8 @@ static bool isHost(Operation *op) {
 }
 
 bool rhizome::isHostOperation(Operation *op) {
-  return isa<osa::ConstantOp, scf::ForOp>(op) || isHost(op) || isReal(op) ||
-         isCommon(op);
+  return isa<osa::ConstantOp, scf::ForOp, scf::WhileOp>(op) || isHost(op) ||
+         isReal(op) || isCommon(op);
 }
 
 bool rhizome::isHostScalar(Operation *op) {

@@ -92,7 +92,8 @@ public:
     return llvm::isa<mlir::linalg::LinalgOp, tensor::EmptyOp,
                      mlir::arith::ConstantOp, tensor::CollapseShapeOp,
                      tensor::ExpandShapeOp, tensor::CastOp,
-                     tensor::ExtractSliceOp, tensor::InsertSliceOp>(op) ||
+                     tensor::ExtractSliceOp, tensor::InsertSliceOp,
+                     tensor::ExtractOp>(op) ||
            op->getName().getDialectNamespace() == "arith" ||
            op->getName().getDialectNamespace() == "math" ||
            op->getName().getDialectNamespace() == "num";
@@ -136,6 +137,9 @@ public:
       return move(op, of, *of(slice.getSource()), shapeOf(type), results.back(),
                   slice, true);
     }
+    if constexpr (Domain::hasIndices)
+      if (auto element = llvm::dyn_cast<tensor::ExtractOp>(op))
+        return extract(element, of, results);
     typename Domain::Context context;
     if (op->getNumOperands() > 3 || !domain.context(op, context))
       return unknown(op);
@@ -201,6 +205,24 @@ private:
         return op.emitOpError("is not a constant of numbers");
       Domain::store(to, i++, value);
     }
+    return llvm::success();
+  }
+
+  /// One element of a tensor, outside of loops.
+  llvm::LogicalResult extract(mlir::tensor::ExtractOp op, Lookup of,
+                              llvm::SmallVectorImpl<Store> &results) {
+    int64_t place = 0;
+    for (auto [index, size] :
+         llvm::zip_equal(op.getIndices(), shapeOf(op.getTensor().getType()))) {
+      const int64_t i = Domain::toIndex(first(*of(index)));
+      if (i < 0 || i >= size)
+        return op->emitOpError("reads outside a tensor: an index that the "
+                               "model computes is out of range");
+      place = place * size + i;
+    }
+    results.push_back(domain.make(op.getType()));
+    Domain::store(port(results.back()), 0,
+                  Domain::load(port(*of(op.getTensor())), place));
     return llvm::success();
   }
 

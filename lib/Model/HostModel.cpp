@@ -162,8 +162,8 @@ func::FuncOp HostModel::function(llvm::StringRef name) const {
 /// classifier's end.
 static bool isHeavy(func::FuncOp func) {
   return llvm::any_of(func.getOps(), [](Operation &op) {
-    return isa<linalg::GenericOp, scf::ForOp, osa::Conv2dOp, osa::DenseOp,
-               osa::MaxPoolOp, osa::AvgPoolOp, osa::UnaryOp>(op);
+    return isa<linalg::GenericOp, scf::ForOp, scf::WhileOp, osa::Conv2dOp,
+               osa::DenseOp, osa::MaxPoolOp, osa::AvgPoolOp, osa::UnaryOp>(op);
   });
 }
 

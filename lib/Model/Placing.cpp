@@ -71,6 +71,12 @@ double model::hostUs(const Host &host, Operation *op) {
             (trips ? trips->roundToDouble(false) : 1);
     return us;
   }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) { // trips unknown: one of them
+    double us = host.callUs;
+    for (Operation &inner : loop.getAfterBody()->without_terminator())
+      us += std::max(0.0, hostUs(host, &inner) - host.callUs);
+    return us;
+  }
   auto [work, count] = workOf(op);
   return host.callUs + double(count) * 1e6 / host.perS(work);
 }

@@ -20,6 +20,12 @@ Value Scalars::real(double value) {
 Value Scalars::whole(int64_t value) {
   return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
 }
+Value Scalars::number(double value, Value like) {
+  if (!isReal(like))
+    return whole(int64_t(value));
+  return arith::ConstantOp::create(b, loc,
+                                   b.getFloatAttr(like.getType(), value));
+}
 Value Scalars::index(unsigned dimension) {
   return arith::IndexCastOp::create(b, loc, b.getI64Type(),
                                     linalg::IndexOp::create(b, loc, dimension));
@@ -95,10 +101,12 @@ Value Scalars::truth(Value v) {
 Value Scalars::flag(Value v) {
   return arith::ExtUIOp::create(b, loc, b.getI64Type(), v);
 }
-Value Scalars::toReal(Value v, bool isUnsigned) {
+Value Scalars::toReal(Value v, bool isUnsigned, Type type) {
+  if (!type)
+    type = b.getF32Type();
   if (isUnsigned)
-    return arith::UIToFPOp::create(b, loc, b.getF32Type(), v);
-  return arith::SIToFPOp::create(b, loc, b.getF32Type(), v);
+    return arith::UIToFPOp::create(b, loc, type, v);
+  return arith::SIToFPOp::create(b, loc, type, v);
 }
 Value Scalars::toWhole(Value v) {
   return arith::FPToSIOp::create(b, loc, b.getI64Type(), v);

@@ -45,6 +45,10 @@ private:
       return {Fault::Unsupported,
               "MPI ranks load no memories; the design has the segment '" +
                   design().segments[0].path + "'"};
+    if (design().keepsState)
+      return {Fault::Unsupported,
+              "the design keeps state from frame to frame, which a client of "
+              "MPI ranks cannot reset; compile with --state-home host"};
     if (Status status = checkImages(design()); !status)
       return status;
     if (Status status = start(); !status)

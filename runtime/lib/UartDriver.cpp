@@ -82,10 +82,7 @@ private:
       return {Fault::Unsupported, "'" + options.port + "' does not run at " +
                                       std::to_string(options.baud) +
                                       " baud: " + std::strerror(errno)};
-    // A pseudo terminal has no line to break; then nothing needs a reset.
-    if (ioctl(line, TIOCSBRK) == 0) {
-      std::this_thread::sleep_for(kBreak);
-      ioctl(line, TIOCCBRK);
+    if (sendBreak()) {
       std::this_thread::sleep_for(kBreak);
     } else if (design().keepsState) {
       return {Fault::Unsupported,
@@ -158,6 +155,17 @@ private:
     sent = 0;
   }
 
+  /// Resets the design; false on a line without a break, such as a pseudo
+  /// terminal. Linux lets those take one, too, and does nothing, but only lines
+  /// of a driver for hardware tell of their modem's signals.
+  bool sendBreak() {
+    int signals = 0;
+    if (ioctl(line, TIOCMGET, &signals) != 0 || ioctl(line, TIOCSBRK) != 0)
+      return false;
+    std::this_thread::sleep_for(kBreak);
+    ioctl(line, TIOCCBRK);
+    return true;
+  }
   /// As much of the first frame as the line takes now.
   Status send() {
     while (!frames.empty() && sent < frames.front().size()) {

@@ -19,6 +19,10 @@ private:
               "nodes on a network load no memories; the design has the "
               "segment '" +
                   design().segments[0].path + "'"};
+    if (design().keepsState)
+      return {Fault::Unsupported,
+              "the design keeps state from frame to frame, which a client of "
+              "nodes cannot reset; compile with --state-home host"};
     link::ClientOptions wanted;
     wanted.listen = options.listen;
     wanted.seal = options.seal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --convert-osa-to-linalg --split-input-file --verify-diagnostics
-// What verifies but has no form on the CPU is refused where it stands.
+// Valid IR without a form on the CPU is refused, at its place in the file.
 
 // expected-error@+1 {{takes or gives 'tensor<?x2xf32>', which is no tensor of known size}}
 func.func @dynamic(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {

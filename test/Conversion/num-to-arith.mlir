@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --convert-num-to-arith | FileCheck %s
 
-// Custom floats call; calls depend on nothing but their operands.
+// Custom floats become calls, which depend only on their operands.
 // CHECK-DAG: func.func private @rhizome_num_float(i64, i32, i64, i64, i64) -> i64 attributes {llvm.readnone}
 
-// A product of 32 bits has 64; it is rounded at its 24th and wraps.
+// A 32-bit product has 64 bits; it is rounded at bit 24 and wraps.
 // CHECK-LABEL: func.func @product(%arg0: i32, %arg1: i32) -> i32
 // CHECK-DAG: %[[A:.*]] = arith.extsi %arg0 : i32 to i64
 // CHECK-DAG: %[[B:.*]] = arith.extsi %arg1 : i32 to i64

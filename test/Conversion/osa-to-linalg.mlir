@@ -33,7 +33,7 @@ func.func @epilogue(%x: tensor<1x2x!num.int<s4>>) -> tensor<1x2xf32> {
   return %d : tensor<1x2xf32>
 }
 
-// A function that calls others calls what they have become.
+// Calls go to the converted functions.
 // CHECK-LABEL: func.func @calls(%{{.*}}: tensor<1x2xf32>) -> tensor<1x2xi8>
 // CHECK: call @called(%{{.*}}) : (tensor<1x2xf32>) -> tensor<1x2xi8>
 func.func @calls(%x: tensor<1x2xf32>) -> tensor<1x2x!num.int<s8>> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --convert-linalg-to-osa --split-input-file %s | FileCheck %s
-// As torch-mlir writes a linear layer and a relu: a transposed weight, a bias
-// in a loop of its own, a comparison.
+// A linear layer and a relu as torch-mlir writes them: a transposed weight, a
+// separate loop for the bias, a comparison.
 
 // CHECK-LABEL: func.func @linear
 // CHECK-DAG: %[[B:.*]] = osa.constant {value = dense<[5.000000e-01, -5.000000e-01]>
@@ -78,8 +78,8 @@ func.func @image(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x1x1xf32> {
 
 // -----
 
-// Sums of the data themselves, spread over them again, stay loops; a batch norm
-// in double precision with its exporter's assertion does not.
+// Sums of the data that are broadcast over them again stay loops; a batch norm in
+// double precision, with the exporter's assertion, becomes one product.
 
 // CHECK-LABEL: func.func @norms
 // CHECK: linalg.generic

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --osa-sink-transposes %s | FileCheck %s
 // The transpose sinks below a sum with a constant, a relu, a concatenation and
-// a padding; after the last of them it meets its inverse.
+// a padding; after these it cancels with its inverse.
 
 // CHECK-LABEL: func.func @sink
 // CHECK-DAG: %[[K:.*]] = osa.reshape %{{.*}} -> tensor<2xf32>
@@ -21,7 +21,7 @@ func.func @sink(%x: tensor<1x4x4x2xf32>) -> tensor<1x5x6x4xf32> {
   return %back : tensor<1x5x6x4xf32>
 }
 
-// What reads another tensor of the network in that order keeps it.
+// It stays where the other operand is a tensor of the network in that order.
 // CHECK-LABEL: func.func @stay
 // CHECK: osa.transpose
 // CHECK-NEXT: osa.add

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-lower --split-input-file --verify-diagnostics
-// What `build` must not leave; C7 in Phases.h.
+// Modules that `build` must not leave; C7 in Phases.h.
 
 module @phase_c7 {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {

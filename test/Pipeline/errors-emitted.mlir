@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-package --split-input-file --verify-diagnostics
-// What `emit` must not leave; C9 in Phases.h.
+// Modules that `emit` must not leave; C9 in Phases.h.
 
 module @phase_c9 {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-normalize --split-input-file --verify-diagnostics
-// What `import` must not leave; C1 and C2 in Phases.h.
+// Modules that `import` must not leave; C1 and C2 in Phases.h.
 
 module @phase_c1 {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {

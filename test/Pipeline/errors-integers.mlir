@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-explore --split-input-file --verify-diagnostics
-// What `integerize` must not leave; C4 and C5 in Phases.h.
+// Modules that `integerize` must not leave; C4 and C5 in Phases.h.
 
 // expected-error@+1 {{C4: has no @network}}
 module @phase_c4 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-emit --split-input-file --verify-diagnostics
-// What `lower` must not leave; C8 in Phases.h.
+// Modules that `lower` must not leave; C8 in Phases.h.
 
 module @phase_c8 {
   func.func @network(%x: tensor<1x4x!num.int<s8>>) -> tensor<1x4x!num.int<s8>> {

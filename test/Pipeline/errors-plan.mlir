@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-build --split-input-file --verify-diagnostics
-// What `explore` must not leave, and plans that do not fit; C6 in Phases.h.
+// Modules that `explore` must not leave, and plans that do not match them; C6 in Phases.h.
 
 // expected-error@+1 {{C6: has 0 operations flow.plan, not one}}
 module @phase_c6 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-integerize --split-input-file --verify-diagnostics
-// What `quantize` must not leave; C3 in Phases.h.
+// Modules that `quantize` must not leave; C3 in Phases.h.
 
 // expected-error@+1 {{C3: still has 'number_format' in rhizome.compile, which 'quantize' applies}}
 module @phase_c3 attributes {rhizome.compile = {number_format = "fixed<6,10>"}} {

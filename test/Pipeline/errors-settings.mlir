@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-normalize --split-input-file --verify-diagnostics
-// What the settings of a module must not be.
+// Settings of a module that are not valid.
 
 // expected-error@+1 {{'goal' in rhizome.compile is not a string}}
 module attributes {rhizome.compile = {goal = 3}} {

@@ -14,7 +14,7 @@
 // RUN: FileCheck %s --check-prefix=PACKAGE < %t.rhz/plan.json
 // RUN: echo "module {}" > %t.empty.mlir
 // RUN: %opt %t.empty.mlir --rhizome-import=model=%t.integers.mlir | FileCheck %s --check-prefix=IMPORT
-// Each phase by itself, from the module that the one before leaves.
+// Each phase alone, run on the output of the one before.
 
 // QUANTIZE: func.func @main
 // QUANTIZE: osa.dense

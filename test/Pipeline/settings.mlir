@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --rhizome-normalize --split-input-file | FileCheck %s
-// What a module records is read and written again as it was, as long as a later
-// phase needs it.
+// Settings recorded in a module are read and written back unchanged, as long as a
+// later phase needs them.
 
 // CHECK: module @calibrated attributes {rhizome.compile = {accept_nearest, calibration = {bits = array<i64: 8, 6>, data = "train.npz", frames = 20 : i64, layers = {conv1 = array<i64: 4, 5>}, max_loss = 5.000000e-01 : f64, method = "percentile", min_snr = 3.000000e+01 : f64, normalize = "0..1", percentile = 9.950000e+01 : f64}, clock_mhz = 1.250000e+02 : f64, cluster = "ku060x2", device = "xc7z020", goal = "min-nodes", max_nodes = 2 : i64, model = "net", samples = {files = ["train.npz"], normalize = "0..1", option = "--calibration"}}}
 module @calibrated attributes {rhizome.compile = {accept_nearest, calibration = {bits = array<i64: 8, 6>, data = "train.npz", frames = 20, layers = {conv1 = array<i64: 4, 5>}, max_loss = 0.5, method = "percentile", min_snr = 30.0, normalize = "0..1", percentile = 99.5}, clock_mhz = 125.0, cluster = "ku060x2", device = "xc7z020", goal = "min-nodes", max_nodes = 2, model = "net"}} {

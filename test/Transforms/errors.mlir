@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --osa-integerize --split-input-file --verify-diagnostics
 // RUN: %opt %s --osa-apply-fixed-point --split-input-file --verify-diagnostics
-// What is not a network is refused.
+// Functions that are not networks are refused.
 
 // expected-error@+1 {{the module has no function @main}}
 module {

@@ -10,7 +10,7 @@
 // WORK: remark: 128 multiply-accumulates, 256 operations
 // WORK: remark: 0 multiply-accumulates, 0 operations
 
-// A sum of three factors becomes two contractions, these two products.
+// A sum over three factors becomes two contractions, and these two matrix products.
 // PAIRS-LABEL: func.func @chain
 // PAIRS-COUNT-2: linalg.contract
 // PAIRS-NOT: linalg.generic
@@ -35,7 +35,7 @@ func.func @chain(%a: tensor<4x8xf64>, %b: tensor<8x2xf64>, %c: tensor<2x8xf64>) 
   return %y : tensor<4x8xf64>
 }
 
-// Sums that begin at something else than zero stay.
+// Sums that do not begin at zero are left alone.
 // KEPT-LABEL: func.func @begun
 // KEPT: linalg.contract
 // GEMM-LABEL: func.func @begun
@@ -48,7 +48,7 @@ func.func @begun(%a: tensor<4x8xf32>, %b: tensor<8x4xf32>, %c: tensor<4x4xf32>) 
   return %y : tensor<4x4xf32>
 }
 
-// Loops on buffers have no results, but users.
+// Loops on buffers have no results, but are not dead.
 // PAIRS-LABEL: func.func @buffers
 // PAIRS: linalg.fill
 func.func @buffers(%a: memref<4xf32>) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --num-apply-formats="format=fixed<8,24> fused" | FileCheck %s
 
-// Arguments are converted at entry, the result at the end; what an annotation
-// reaches has its own format, and products meet their sums' format.
+// Arguments are converted at entry, the result at the end. Annotated values have
+// their own format; products are converted to the format of their sum.
 // CHECK-LABEL: func.func @k(%arg0: tensor<4x4xf64>{{.*}}, %arg1: tensor<4xf64>) -> tensor<4xf64>
 // CHECK-DAG: num.cast {{.*}} : f64 to !num.fixed<2, 14>
 // CHECK-DAG: num.cast {{.*}} : f64 to !num.fixed<8, 24>

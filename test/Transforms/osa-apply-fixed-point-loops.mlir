@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt "--osa-apply-fixed-point=format=fixed<1,7>" %s | FileCheck %s
-// Results of a loop get a quantizer where a layer reads them, and what only the
-// loop reads gets none.
+// A loop's results get a quantizer where a layer reads them; tensors that only
+// the loop reads get none.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: osa.quantize %arg

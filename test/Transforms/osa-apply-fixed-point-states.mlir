@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt "--osa-apply-fixed-point=format=fixed<1,7>" %s | FileCheck %s
-// The next value of a state is rounded as the state is. An output that is no
+// The next value of a state is rounded like the state. An output that is not a
 // state stays exact.
 
 // CHECK-LABEL: func.func @main

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --osa-canonicalize %s | FileCheck %s
-// Activation and quantizer move before the pool, which then compares codes.
+// The activation and the quantizer move before the pool, which then compares codes.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[R:.*]] = osa.relu %arg0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt --osa-integerize %s 2>&1 | FileCheck %s
-// Weights that no quantizer made: the layer stays with the host, and a remark
+// The weights come from no quantizer: the layer stays on the host, and a remark
 // says why. It names the model's node, since a node of an ONNX file has no line.
 
 // CHECK: remark: "fc1" (Gemm): its weights are real numbers that need more than 17 bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bodies with a trip count: ONNX's Scan and Loop beside ONNX Runtime, written by
+"""Bodies that are repeated: ONNX's Scan and Loop next to ONNX Runtime, written by
 hand and drawn at random, and those that are refused."""
 import random
 
@@ -98,6 +98,94 @@ def powers(trips=6, condition=None, goes_on="given"):
                  constants)
     given = "" if condition is None else b.constant(condition, "bool")
     b.output(*loop(b, trips, [p], body, 2, given))
+    return b.model()
+
+
+COUNTS = ("constant", "none", "input", "one element", "computed")
+CONDITIONS = ("none", "true", "before", "body", "both")
+
+
+def computed(count, condition, seed=0, size=4):
+    """v = v w + i until a trip count or a condition ends it, with a value that
+    is carried as it is; `count` and `condition` say what computes them."""
+    b = kit.Builder(seed=seed)
+    x, w = b.input([size]), b.input([size])
+    largest = b.node("ReduceMax", x, keepdims=0)
+    most, first = "", ""
+    if count == "constant":  # a limit that exporters write for none, too
+        most = b.constant(np.int64(7 if condition == "before"
+                                   else np.iinfo("int64").max), "int64")
+    elif count in ("input", "one element"):
+        most = b.input([] if count == "input" else [1], "int64", "most")
+    elif count == "computed":
+        most = b.node("Cast", b.node("Mul", largest, b.constant(
+            np.float32(1.5))), to=TensorProto.INT64)
+    if condition in ("before", "both"):
+        first = b.node("Less", b.node("ReduceMin", x, keepdims=0), largest)
+    elif condition == "true":
+        first = b.constant(True, "bool")
+    nodes = [node("Mul", ["v", w], ["m"]), node("Cast", ["i"], ["f"], to=1),
+             node("Add", ["m", "f"], ["s"]), node("Tanh", ["s"], ["t"]),
+             node("Add", ["v", "one"], ["w1"]), node("Mul", ["t", "w1"], ["n"])]
+    constants = [("one", np.float32(1)), ("most", np.float32(20 + seed))]
+    if condition in ("body", "both"):
+        nodes += [node("ReduceSum", ["k"], ["sum"], keepdims=0),
+                  node("Less", ["sum", "most"], ["on"])]
+    else:
+        nodes.append(node("Identity", ["c"], ["on"]))
+    # What ends it moves by whole steps, so that rounding decides nothing.
+    nodes += [node("Abs", [x], ["d"]), node("Add", ["k", "d"], ["l"]),
+              node("Add", ["l", "one"], ["k1"])]
+    body = graph(nodes, [info("i", [], "int64"), info("c", [], "bool"),
+                         info("v", [size]), info("k", [size]),
+                         info("same", [2])],
+                 [info("on", [], "bool"), info("n", [size]),
+                  info("k1", [size]), info("same", [2])], constants)
+    b.output(*b.node("Loop", most, first, b.node("Tanh", x), b.node("Abs", w),
+                     b.input([2]), outputs=3, body=body))
+    return b.model()
+
+
+def computed_feeds(model, seed):
+    """Five frames, whose trip counts are small, zero and negative."""
+    feeds = kit.feeds_for(model, frames=5, seed=seed)
+    if "most" in feeds:
+        feeds["most"] = np.array([3, 0, 8, -2, 1]).reshape(
+            feeds["most"].shape)
+    feeds["x0"][3] = 0.25  # no first trip: no element is less than another
+    feeds["x0"][4] = -1.5  # a negative trip count
+    return feeds
+
+
+def never_ends(count, condition):
+    return count in ("constant", "none") and condition in (
+        "none", "true", *(["before"] if count == "none" else []))
+
+
+def nested_computed():
+    """A Loop that is ended by a condition, in a Scan and in a Loop whose trip
+    count is an input."""
+    b = kit.Builder()
+    s, x, n = b.input([3]), b.input([5, 3]), b.input([], "int64", "most")
+    inner = graph([node("Add", ["v", "e"], ["w"]),
+                   node("ReduceMax", ["w"], ["top"], keepdims=0),
+                   node("Less", ["top", "limit"], ["on"])],
+                  [info("i", [], "int64"), info("c", [], "bool"),
+                   info("v", [3])],
+                  [info("on", [], "bool"), info("w", [3])],
+                  [("limit", np.float32(12))])
+    middle = graph([node("Relu", ["e0"], ["r"]), node("Add", ["r", "one"], ["e"]),
+                    node("Loop", ["", "", "s"], ["u"], body=inner),
+                    node("Sub", ["u", "e"], ["t"])],
+                   [info("s", [3]), info("e0", [3])], [info("t", [3])],
+                   [("one", np.float32(1))])
+    outer = graph([node("Scan", ["o", x], ["p"], body=middle,
+                        num_scan_inputs=1),
+                   node("Identity", ["c"], ["on"])],
+                  [info("i", [], "int64"), info("c", [], "bool"),
+                   info("o", [3])],
+                  [info("on", [], "bool"), info("p", [3])])
+    b.output(b.node("Loop", n, "", s, body=outer))
     return b.model()
 
 
@@ -243,10 +331,64 @@ def in_function():
     return b.model()
 
 
+def between_layers(suite):
+    """The FPGA computes a layer, the host a Loop that its result ends, and the
+    FPGA another layer of that."""
+    b = kit.Builder()
+    x = b.quantized(b.input([1, 8]), 0.125)
+    y = b.quantized(b.node("MatMul", x, b.weights(8, 8)), 0.5)
+    body = graph([node("Mul", ["v", "half"], ["w"]), node("Abs", ["w"], ["a"]),
+                  node("ReduceMax", ["a"], ["top"], keepdims=0),
+                  node("Less", ["least", "top"], ["on"])],
+                 [info("i", [], "int64"), info("c", [], "bool"),
+                  info("v", [1, 8])],
+                 [info("on", [], "bool"), info("w", [1, 8])],
+                 [("half", np.float32(0.5)), ("least", np.float32(3))])
+    z = b.quantized(b.node("Loop", "", "", y, body=body), 0.125)
+    b.output(b.quantized(b.node("MatMul", z, b.weights(8, 4)), 0.5))
+    model, path = b.model(), suite.work / "between.onnx"
+    kit.agrees(suite, "a Loop between layers", model)
+    path.write_bytes(model.SerializeToString())
+    package = suite.work / "between.rhz"
+    result = suite.run("compile", path, "--device", "xc7z020", "-o", package,
+                       "--json")
+    if not suite.check(result.status == 0,
+                       f"compiles: {kit.refusals(result)}", result.command):
+        return
+    tasks = suite.run("explore", path, "--device", "xc7z020",
+                      "--json").json["tasks"]["list"]
+    places = [task["place"] for task in tasks]
+    suite.check(places == ["host", "fpga", "host", "fpga", "host"],
+                f"the Loop is a task between two of the FPGA: {places}")
+    for level in ("functional", "rtl"):
+        result = suite.run("simulate", package, "--level", level, "-n", 3,
+                           "--json")
+        suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                    f"{level}: {result.message[:200]}", result.command)
+
+
+def check_computed(suite):
+    for seed, (count, condition) in enumerate(
+            (c, d) for c in COUNTS for d in CONDITIONS):
+        model = computed(count, condition, seed)
+        if never_ends(count, condition):
+            kit.is_refused(suite, f"endless {seed}", model,
+                           "nothing ends it" if count == "none"
+                           else "it has 9223372036854775807 trips")
+            continue
+        kit.agrees(suite, f"count {count}, condition {condition}", model,
+                   computed_feeds(model, seed), within=1e-5)
+    model = nested_computed()
+    feeds = kit.feeds_for(model)
+    feeds["most"] = np.array([2, 0, 3])
+    kit.agrees(suite, "computed loops in a body", model, feeds)
+
+
 def check_refused(suite):
-    kit.is_refused(suite, "condition computed", powers(goes_on="computed"),
-                   "its condition 'on' is computed in the body",
-                   "a loop of known length")
+    kit.is_refused(suite, "sequence of unknown length",
+                   powers(goes_on="computed"),
+                   "has an element for each trip, and how many there are is "
+                   "computed", "a loop of known length")
     kit.is_refused(suite, "condition false", powers(goes_on=False),
                    "its condition 'on' ends it after one trip")
     kit.is_refused(suite, "many trips", powers(trips=1 << 40),
@@ -269,9 +411,6 @@ def check_refused(suite):
             body.node.append(node(op, inputs, ["tt"], **attributes))
             body.output[output].name = "tt"
         return broken(change)
-
-    def computed(n):
-        n.input[0] = "x0"
 
     kit.is_refused(suite, "carried value that grows",
                    ends_in(0, "Concat", ["t", "t"], axis=0),
@@ -299,9 +438,9 @@ def check_refused(suite):
     kit.is_refused(suite, "too many inputs",
                    broken(lambda n: n.input.extend(["x0"])),
                    "it has 3 inputs, its body takes 2")
-    kit.is_refused(suite, "trip count that is computed",
-                   broken(computed, powers),
-                   "its trip count is computed while the model runs")
+    kit.is_refused(suite, "trip count that is no integer",
+                   broken(lambda n: n.input.__setitem__(0, "x0"), powers),
+                   "its trip count is float[4], not one integer")
 
 
 def bodies(suite):
@@ -329,6 +468,8 @@ def bodies(suite):
     kit.agrees(suite, "Scan of integers", whole())
     kit.agrees(suite, "values that change places", swapped())
     kit.agrees(suite, "Scan in a function", in_function())
+    check_computed(suite)
+    between_layers(suite)
     for seed in range(40):
         model = drawn(seed)
         kit.agrees(suite, f"drawn {seed}", model,

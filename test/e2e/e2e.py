@@ -9,6 +9,7 @@ import sys
 
 import accuracy
 import bodies
+import bounded
 import boards
 import cluster
 import drivers
@@ -93,6 +94,7 @@ SUITES = {
     "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,
     "bodies": bodies.bodies,
+    "bounded": bounded.bounded,
     "states": recurrent.states,
     "state-homes": homes.homes,
     "rtl": rtl.rtl,                     # PART PARTS

@@ -142,7 +142,7 @@ def runtime_outputs(model, feeds):
         model if isinstance(model, str) else model.SerializeToString(),
         options, providers=["CPUExecutionProvider"])
     frames = len(next(iter(feeds.values())))
-    rows = [session.run(None, {k: v[f] for k, v in feeds.items()})
+    rows = [session.run(None, {k: np.asarray(v[f]) for k, v in feeds.items()})
             for f in range(frames)]
     return [np.stack(column) for column in zip(*rows)]
 

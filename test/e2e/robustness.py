@@ -108,6 +108,7 @@ BAD_OPTIONS = (
     ["compile", GOOD, "--number-format", "ap_fixed<16,6,AP_RND>"],
     ["compile", GOOD, "--shape", "image"],
     ["compile", GOOD, "--shape", "image=1,-1,8,8"],
+    ["compile", GOOD, "--shape", "image=1,<=0,8,8"],
     ["compile", GOOD, "--tensor-format", "image"],
     ["compile", GOOD, "--tensor-format", "image=fixed<0,0>"],
     ["simulate"], ["simulate", "x.rhz", "-n", "0"],
@@ -171,6 +172,10 @@ def told(suite):
                 == float(latency[2].split()[0]),
                 f"a latency that is out of reach: {result.message[:200]}",
                 result.command)
+    # A convolution mixes rows.
+    result = plan("--shape", "image=1,<=4,8,8")
+    suite.check(result.status == 1 and "inputs of a bounded size" in result.err,
+                f"a bounded size: {result.message[:120]}", result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)

@@ -19,8 +19,8 @@ only changes the constants of the operations around it. If its operands do not
 allow that, and for all other operations, the host computes it, through LLVM. `rhizome
 coverage MODEL` shows the choice for each operation of a model, with reasons. An
 attribute that is not listed is refused. Scan and Loop are loops over time on the
-host; their trip count must be known when the model is read, and the values that they
-carry keep their shapes. If, training, string, sequence and random operations are
+host; the values that they carry keep their shapes, and a Loop whose trip count or
+condition is computed while the model runs gives no sequences. If, training, string, sequence and random operations are
 refused, and so are operations whose result shape depends on data.
 
 | operation | FPGA | generators | host | attributes |

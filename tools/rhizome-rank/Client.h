@@ -16,13 +16,13 @@ public:
   llvm::Error answer(const LiveHostParty::Frame &frame) override;
 
 private:
-  /// Brings the inbox to so many bytes; false if they are not there yet, or
-  /// will not come.
+  /// Reads until the inbox holds `bytes` bytes; false if they have not arrived
+  /// yet or never will.
   llvm::Expected<bool> fill(size_t size, bool waits);
   const int answers;
   std::vector<size_t> sizes; ///< of all inputs
   std::vector<runtime::Region> regions;
-  std::vector<uint8_t> inbox; ///< what has come of the next job
+  std::vector<uint8_t> inbox; ///< the part of the next job that has arrived
   bool isEnded = false;
 };
 } // namespace rhizome::clustersim

@@ -13,7 +13,7 @@ constexpr int kTag = 1;
 constexpr int kSpins = 64; // before the first sleep
 constexpr int kShortPauses = 5000;
 
-/// Yields the processor, for longer the longer nothing has arrived.
+/// Yields the processor; the longer nothing has arrived, the longer it sleeps.
 class Patience {
 public:
   void wait() {
@@ -21,7 +21,7 @@ public:
       sched_yield();
       return;
     }
-    // If a client sends nothing for a while, all ranks rest.
+    // While a client sends nothing, all ranks sleep.
     timespec pause{0, tries < kShortPauses ? 20'000 : 1'000'000};
     nanosleep(&pause, nullptr);
   }

@@ -27,7 +27,7 @@ struct Run {
   int64_t frames = 1, total = 1;
   bool latency = false;
   int64_t patience = kNever;
-  std::string progress; ///< where to count frames, or ""
+  std::string progress; ///< file that counts finished frames, or ""
   Disturbance disturbance;
 };
 
@@ -159,7 +159,7 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
   return done.takeError();
 }
 
-/// `answers`: where rank 0 writes them; −1 for files.
+/// `answers`: the descriptor to which rank 0 writes results; −1: to files.
 Error runRank(const std::string &packagePath, const std::string &folder,
               int answers, Transport &transport, json::Object &report) {
   // The process that started the ranks has checked the files.
@@ -181,7 +181,7 @@ Error runRank(const std::string &packagePath, const std::string &folder,
 } // namespace
 
 int main(int argc, char **argv) {
-  // We end when mpirun ends, in any case.
+  // End when mpirun ends, whatever happens.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool serves = argc == 4 && StringRef(argv[3]) == "--serve";
   if (argc != 3 && !serves) {

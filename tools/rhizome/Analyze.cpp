@@ -49,7 +49,7 @@ void printNeeds(const Object &analysis) {
   table.print();
 }
 
-/// One device: what it can move and hold, then a roof a column.
+/// One device: what it can move and store, then one column per roof.
 void printRoofs(const Object &device, const Array &operations) {
   std::string link = device.getString("link")->str();
   llvm::outs() << "\n"

@@ -5,7 +5,7 @@
 #include "llvm/Support/JSON.h"
 
 namespace rhizome::cli {
-/// Needs of every operation, then the roofs of each device. `analysis` is what
-/// pipeline::analyzeModel() gives and model/analysis.json holds.
+/// What every operation needs, then the roofs of each device. `analysis` is the
+/// result of pipeline::analyzeModel(), as model/analysis.json contains it.
 void printAnalysis(const llvm::json::Object &analysis);
 } // namespace rhizome::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The commands: each adds its options to the parser and says what to run. Exit
+// The commands: each adds its options to the parser and sets what to run. Exit
 // codes: 0 done, 1 failed, 2 bad usage (the parser's).
 #pragma once
 

@@ -12,7 +12,7 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
-/// Of a plan that is not taken.
+/// The alternatives that were rejected.
 static llvm::json::Object nearestJson(const CompileResult &result) {
   return llvm::json::Object{
       {"ok", false},
@@ -48,7 +48,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
   return object;
 }
 
-/// A compile that stops before the package: where the module is.
+/// A compile that stops before the package: says where the module was written.
 static int showModule(const CompileRequest &request,
                       const CompileResult &result, bool json) {
   if (json) {

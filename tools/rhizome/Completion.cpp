@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome __complete WORD...: what the last word may become, one candidate to a
-// line, for the completion scripts of bash, zsh and fish. Where it prints
-// nothing, a shell offers files.
+// rhizome __complete WORD...: completions of the last word, one per line, for
+// the completion scripts of bash, zsh and fish. If it prints none, the shell
+// completes file names.
 #include "Commands.h"
 #include "rhizome/Pipeline/Phases.h"
 #include "rhizome/Target/Target.h"
@@ -95,7 +95,7 @@ static int complete(const CLI::App &app, std::vector<std::string> words) {
 }
 
 void cli::addCompletion(CLI::App &app, Run &run) {
-  // The words may look like options: all of them are kept as they are.
+  // The words may look like options; keep them as they are.
   CLI::App *command = app.add_subcommand("__complete")->group("");
   command->prefix_command();
   command->callback([&app, &run, command] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome doctor: which tools of others are here, and what that enables. All
-// of them are asked for their version at once; who does not answer in time is
-// stopped and said to hang.
+// rhizome doctor: which external tools are installed, and what they enable.
+// All are asked for their version at once; one that does not answer in time is
+// killed and reported as hanging.
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/Support/Resources.h"
@@ -51,7 +51,7 @@ constexpr Tool kTools[] = {
     {"mpirun", "--version", "simulation of clusters"},
 };
 
-/// What a user can do with which programs: of each group one.
+/// What a user can do, and the programs it takes: one of each group.
 struct Ability {
   std::string name;
   std::vector<std::vector<std::string>> needs;
@@ -92,7 +92,7 @@ public:
   }
   Question(const Question &) = delete;
 
-  /// True once there is nothing more to wait for.
+  /// True once every tool has answered or been killed.
   bool poll() {
     if (process.Pid == llvm::sys::ProcessInfo::InvalidPid)
       return true;

@@ -98,7 +98,7 @@ static void printResult(const EvaluateRequest &request,
     forms.add(std::move(row));
   }
   forms.print();
-  // Shares of different frames are not to be compared.
+  // Accuracies over different frames must not be compared.
   const Accuracy &all = result.forms.front();
   for (const Accuracy &form : result.forms)
     if (labeled && form.integerCorrect >= 0 && form.frames < all.frames)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome explore: the plan alone, with what binds and what lost.
+// rhizome explore: the plan alone, its bottleneck and the rejected
+// alternatives.
 #include "Analyze.h"
 #include "Commands.h"
 #include "Quantization.h"
@@ -77,7 +78,7 @@ static int runExplore(CompileRequest request, bool json) {
   llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
                << " per second, which no plan exceeds\n";
   if (!plan.alternatives.empty()) {
-    llvm::outs() << "\nlooked at and not taken:\n";
+    llvm::outs() << "\nconsidered and rejected:\n";
     Table others({"what", "per second", "why not"});
     for (const Alternative &other : plan.alternatives)
       others.add({other.what, decimal(other.throughputPerS, 0), other.why});

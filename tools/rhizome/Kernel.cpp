@@ -11,7 +11,7 @@ using namespace rhizome::cli;
 using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 
-/// The part of --help that options of kernels alone stand in.
+/// The section of --help that lists the options of kernels only.
 static const char *const kernelGroup = "Kernel options";
 
 void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
@@ -81,7 +81,7 @@ void cli::checkOptions(const CLI::App &command, bool isKernel,
   }
 }
 
-/// Errors of kernels have places; they are shown as they are.
+/// A kernel's errors name their place in the file; they are printed unchanged.
 static int failWithPlaces(const Failure &failure, bool json) {
   const std::string &error = failure.reason();
   if (json || llvm::StringRef(error).count('\n') < 2)

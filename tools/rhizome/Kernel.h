@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the commands do when they are given a tensor kernel (.cfd, .mlir) in a
-// model's place: the options that only kernels have, and the runs.
+// What the commands do with a tensor kernel (.cfd, .mlir) instead of a model:
+// the options that only kernels have, and the runs.
 #pragma once
 
 #include "rhizome/KernelCommands/Kernel.h"
@@ -12,18 +12,16 @@ namespace rhizome::cli {
 void addKernelOptions(CLI::App &command,
                       kernelcommands::KernelOptions &options);
 
-/// Options that say something of kernels alone, by name: they stand apart in
-/// --help.
+/// The names of options that only kernels have; --help lists them apart.
 void ofKernels(CLI::App &command, const std::vector<std::string> &names);
 
-/// A usage error for the first given option that says nothing of what the
-/// command works on: a kernel, or else a network. `common` says something of
-/// both.
+/// A usage error for the first given option that does not apply to the input, a
+/// kernel or a network. Options in `common` apply to both.
 void checkOptions(const CLI::App &command, bool isKernel,
                   const std::vector<std::string> &common);
 
-/// compile and explore with a device: asks all generators, and says why the
-/// kernel becomes no hardware.
+/// compile and explore with a device: asks all generators, and says why none
+/// builds the kernel.
 int runKernelForDevice(const kernelcommands::KernelRequest &request, bool json);
 
 /// compile and explore: the work before and after the algebra, the files.
@@ -32,9 +30,9 @@ int runKernelCompile(const kernelcommands::KernelRequest &request, bool json);
 /// Adds --explore-formats, to compile and explore.
 void addExploreFormats(CLI::App &command,
                        kernelcommands::KernelOptions &options);
-/// What it does: the table of `rhizome formats` on random data.
+/// Prints the table of `rhizome formats` on random data.
 int runExploreFormats(const kernelcommands::KernelRequest &request, bool json);
 
-/// run and simulate: applies the kernel and says what came out.
+/// run and simulate: applies the kernel and prints the result.
 int runKernelShown(const kernelcommands::KernelRunRequest &request, bool json);
 } // namespace rhizome::cli

@@ -32,17 +32,19 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
               std::vector<int64_t> shape;
               for (StringRef part : parts) {
                 int64_t size = 0;
+                const bool isBound = part.consume_front("<=");
                 if (part.getAsInteger(10, size) || size < 1)
                   throw CLI::ValidationError("--shape",
                                              "'" + text.str() +
                                                  "' is not NAME=SIZE,SIZE,…");
-                shape.push_back(size);
+                shape.push_back(isBound ? -size : size);
               }
               request.shapes[name.str()] = std::move(shape);
             }
           },
           "shape of a graph input, e.g. image=1,3,32,32; otherwise an unnamed "
-          "dynamic dimension is 1")
+          "dynamic dimension is 1; words=1,<=128 has up to 128, and their "
+          "number is a further input, with the dimension's name")
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
   command

@@ -22,7 +22,7 @@ void addNormalize(CLI::App &command, std::string &normalize);
 void addData(CLI::App &command, model::DataChoice &choice,
              std::vector<std::string> &inputs, std::string &normalize);
 
-/// Adds --level: what computes, the CPU path or the simulated hardware, with
-/// `boards` also that on a board.
+/// Adds --level: whether the CPU path or simulated hardware computes or, with
+/// `boards`, a board.
 void addLevel(CLI::App &command, evaluate::Level &level, bool boards);
 } // namespace rhizome::cli

@@ -12,7 +12,7 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Columns of a terminal that a UTF-8 text takes, all characters being narrow.
+/// Terminal columns of a UTF-8 text, if no character is wide.
 static size_t columns(StringRef text) {
   return llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
 }
@@ -28,7 +28,7 @@ void cli::Table::print() const {
       StringRef digits = cell;
       if (digits.starts_with("+") || digits.starts_with("-"))
         digits = digits.drop_front();
-      // A number and its unit, no words or lists that begin with one.
+      // A number with its unit, not a word or list that begins with a number.
       if (r > 0 && !digits.empty() &&
           (!isDigit(digits.front()) || digits.count(' ') > 3 ||
            digits.contains(", ")))
@@ -56,8 +56,8 @@ int cli::failWith(const std::string &error, bool json) {
   return 1;
 }
 
-/// Refusals with the same operation, reason and remedy in groups, each at its
-/// first one's place.
+/// Groups refusals with the same operation, reason and remedy; each group is
+/// where its first member was.
 static std::vector<Refusals> alikeTogether(const Refusals &refused) {
   std::vector<Refusals> groups;
   std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
@@ -142,7 +142,7 @@ std::string cli::shortened(const std::string &name) {
 
 int cli::failWith(const Failure &failure, bool json) {
   printNotes(failure.notes);
-  // Of a model each cause has its place.
+  // A model's refusals are listed by cause.
   const bool isModel = failure.kind == Failure::Kind::Unsupported ||
                        !failure.causes.front().node.empty();
   if (isModel)

@@ -10,8 +10,7 @@
 #include <vector>
 
 namespace rhizome::cli {
-/// Rows of cells; columns are aligned, those that hold only numbers to the
-/// right.
+/// Rows of cells. Columns are aligned, to the right if they hold only numbers.
 class Table {
 public:
   explicit Table(std::vector<std::string> head) : rows{std::move(head)} {}
@@ -32,7 +31,7 @@ int failWith(const std::string &error, bool json);
 /// Every refusal with node, operation, reason and remedy. Returns 1.
 int failWith(const Refusals &refused, bool json);
 
-/// The failure as one of these says it, by its kind. Returns its exit code.
+/// Prints the failure as one of the above, by its kind. Returns its exit code.
 int failWith(const Failure &failure, bool json);
 
 /// "note: …" on stderr.
@@ -40,18 +39,18 @@ void printNotes(const std::vector<std::string> &notes);
 
 /// 1234567 -> "1,234,567".
 std::string grouped(int64_t value);
-/// A number of things: "1 cycle", "1,200 cycles".
+/// A count with its noun: "1 cycle", "1,200 cycles".
 std::string counted(int64_t value, llvm::StringRef what);
 /// At most `digits` decimals, no trailing zeros.
 std::string decimal(double value, int digits);
 std::string percent(double share);
-/// A name's beginning, if it is too long for a table.
+/// The name, cut if it is too long for a table.
 std::string shortened(const std::string &name);
 
 /// Interval, latency, rate and resources of a prediction as lines of text.
 void printPrediction(const Prediction &p);
-/// A line for each off-chip memory that a plan's nodes read during frames: how
-/// much, at which part of its rate, and if it limits a node, by how much.
+/// A line for each off-chip memory that a plan's nodes read during frames: the
+/// bytes, the share of its rate and, if it limits a node, by how much.
 void printMemories(const Plan &plan);
 
 /// A line on stderr that is overwritten, if stdout is a terminal.

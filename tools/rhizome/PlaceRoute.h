@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How place and route is shown to people.
+// Place and route on the command line.
 #pragma once
 
 #include "rhizome/Synth/PlaceRoute.h"

@@ -33,7 +33,7 @@ static std::optional<calibrate::Bits> parseBits(StringRef text) {
                                                       : std::nullopt;
 }
 
-/// "W,A", "NAME=W,A", or a file with one of these a line.
+/// "W,A", "NAME=W,A", or a file with one of these per line.
 static void addBits(calibrate::Options &options, StringRef text,
                     bool mayBeFile) {
   if (auto bits = parseBits(text)) {

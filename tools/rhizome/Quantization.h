@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// --calibration and its companions: reading the options, printing the report.
+// --calibration and related options: reading them, printing the report.
 #pragma once
 
 #include "rhizome/Evaluate/Evaluate.h"
@@ -18,12 +18,12 @@ void reportQuantization(const model::ModelRequest &request,
                         llvm::json::Object &into);
 void printQuantization(const model::ModelRequest &request);
 
-/// The share of values from which on saturation is worth a line.
+/// The least share of saturated values that is reported.
 constexpr double kToldShare = 0.001;
-/// Under "saturation", what every quantizer met.
+/// Adds the saturation of every quantizer under "saturation".
 void reportSaturation(const std::vector<evaluate::Saturation> &saturation,
                       llvm::json::Object &into);
-/// A table of the quantizers at which more than `kToldShare` saturates; nothing
-/// without any.
+/// A table of the quantizers at which more than `kToldShare` of the values
+/// saturate; nothing if there are none.
 void printSaturation(const std::vector<evaluate::Saturation> &saturation);
 } // namespace rhizome::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome report: draws a package's page again, with what was measured since.
+// rhizome report: redraws a package's page, with the measurements made since.
 #include "rhizome/Report/Report.h"
 #include "Commands.h"
 #include "Output.h"

@@ -23,12 +23,12 @@ static int runRun(RunRequest request, bool json) {
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);
   request.isCancelled = [] { return cancelled != 0; };
-  // At once, also for machines: who waits wants to know.
+  // Printed at once, even for machines: someone is waiting for it.
   request.onEvent = [](const std::string &line) {
     llvm::errs() << line << "\n";
   };
   auto run = runPackage(request);
-  // As far as it came, if it failed.
+  // If it failed, the frames that succeeded.
   const RunResult &result =
       run ? *run : *std::any_cast<RunResult>(&run.failure().detail);
   if (!run && !json)
@@ -80,7 +80,7 @@ static int runRun(RunRequest request, bool json) {
   return good ? 0 : 1;
 }
 
-/// --driver and what belongs to single drivers.
+/// --driver and the options of single drivers.
 static void addDriver(CLI::App &command, RunRequest &request) {
   static const std::map<std::string, DriverKind> kinds = {
       {"null", DriverKind::Null},

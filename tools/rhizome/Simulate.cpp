@@ -13,7 +13,7 @@ using namespace rhizome::evaluate;
 using namespace rhizome::model;
 using namespace rhizome::kernelcommands;
 
-/// What the parties of a cluster did, for machines.
+/// Statistics of each party of a cluster, for machines.
 static llvm::json::Array partiesOf(const SimulateResult &result) {
   llvm::json::Array parties;
   for (const PartyResult &party : result.parties)

@@ -4,9 +4,9 @@
 
 namespace rhizome::cli {
 
-/// Brings the former spellings among `argv` to those of today: the command,
-/// names of options, and the phase that --compile-to or --compile-from names.
-/// Arguments after "--" are not changed.
+/// Replaces former spellings in `argv` by today's: the command, names of
+/// options, and the phase that --compile-to or --compile-from names. Arguments
+/// after "--" are not changed.
 void respell(int argc, char **argv);
 
 } // namespace rhizome::cli

@@ -61,8 +61,8 @@ void printPath(const SynthResult &result, const SynthNode &node) {
   }
 }
 
-/// One row a module: measured amounts, and for those that the cost model
-/// predicts how far off it is.
+/// One row per module: what was measured and, where the cost model predicts it,
+/// the error of the prediction.
 void printModules(const SynthResult &result, const SynthNode &node) {
   Table table({"actor", "cell", "x", "LUT", "", "FF", "", "DSP", "plan", "BRAM",
                "plan", "LUTRAM", "carry", "levels", "s"});

@@ -69,24 +69,25 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("FILE")
       ->excludes(steer);
   command
-      .add_option("--weights", request.weights,
-                  "where weights are stored: rom (in the bitstream), "
-                  "resident (in block RAM or UltraRAM that is filled from the "
-                  "device's memory when the design starts) or streamed (in that "
-                  "memory, read for every frame), for all layers "
-                  "that support it or with NAME=HOME for one; may be repeated")
+      .add_option(
+          "--weights", request.weights,
+          "where weights are stored: rom (in the bitstream), "
+          "resident (in block RAM or UltraRAM that is filled from the "
+          "device's memory when the design starts) or streamed (in that "
+          "memory, read for every frame), for all layers "
+          "that support it or with NAME=HOME for one; may be repeated")
       ->option_text("HOME")
       ->allow_extra_args(false)
       ->take_all();
   command
       .add_option("--state-home", request.stateHome,
-                  "who keeps what --state names: auto, the FPGA where the host "
-                  "would only hand it back, or host")
+                  "where the tensors of --state are kept: auto, on the FPGA if "
+                  "the host would only hand them back, or host")
       ->option_text("HOME")
       ->check(CLI::IsMember({"auto", "host"}));
   command.add_flag("--hide-states", request.hideStates,
-                   "leave out the outputs that only give the next values of "
-                   "states on the FPGA: they do not leave it");
+                   "leave out outputs that are only the next values of states "
+                   "on the FPGA");
   command
       .add_option("--constraints", request.constraints,
                   "a DOSA constraint file: its goal, shapes, device type and "

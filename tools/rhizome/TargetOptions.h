@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What compile and explore share: where the network is to run, for which goal,
-// and how what was found is shown.
+// What compile and explore share: the target, the goal, and how the plan is
+// printed.
 #pragma once
 
 #include "Kernel.h"
@@ -9,7 +9,7 @@
 #include "rhizome/Pipeline/Pipeline.h"
 
 namespace rhizome::cli {
-/// A request as its options fill it.
+/// A request, as the options fill it in.
 struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
@@ -26,17 +26,17 @@ void addTargetOptions(CLI::App &command, TargetOptions &options);
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);
 
-/// The request, once the command line is read.
+/// The request, after the command line has been read.
 pipeline::CompileRequest requestOf(const CLI::App &command,
                                    const TargetOptions &options);
 
 /// {"name":,"device":,"actors":[…],"utilization":{…},…} of every node.
 llvm::json::Array nodesJson(const Plan &plan);
 
-/// A row a node: device, actors, rate, use of every resource.
+/// One row per node: device, actors, rate, use of every resource.
 void printNodes(const Plan &plan);
 
-/// A failure as failWith says it; of a goal that cannot be met the nearest plan
-/// follows. Returns the exit code.
+/// Prints a failure like failWith; if a goal cannot be met, then the nearest
+/// plan. Returns the exit code.
 int failCompile(const Failure &failure, bool json);
 } // namespace rhizome::cli

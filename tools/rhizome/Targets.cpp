@@ -160,7 +160,7 @@ std::string membersOf(const Cluster &c) {
   return text;
 }
 
-/// One table a kind. Rows of the wrong kind are left out; an empty table is not
+/// One table per kind. Rows of other kinds are left out; an empty table is not
 /// printed.
 void printTables(const std::vector<Target> &targets) {
   Table devices({"device", "family", "clock MHz", "LUT", "FF", "DSP", "BRAM",

@@ -5,7 +5,7 @@
 using namespace rhizome;
 using namespace rhizome::cli;
 
-/// What the model keeps, and the rate that this leaves.
+/// The model's states, and the rate that they allow.
 static void printStates(const PlannedTasks &planned, double latencyUs) {
   if (planned.states.empty())
     return;

@@ -9,8 +9,8 @@
 
 using namespace rhizome;
 
-/// The one of `known` that `word` may have meant, as a question: a name that
-/// differs by a letter or two, or that ends in the word's; "" if there is none.
+/// "did you mean" for a word that is not known: the name in `known` that
+/// differs by a letter or two, or that ends in the word; "" if there is none.
 static std::string meant(llvm::StringRef word,
                          const std::vector<std::string> &known) {
   std::string best;
@@ -27,7 +27,7 @@ static std::string meant(llvm::StringRef word,
   return best;
 }
 
-/// What is wrong with a command or option that does not exist; "" if all do.
+/// The error for a command or option that does not exist; "" if all exist.
 static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
   llvm::StringRef first = argc > 1 ? argv[1] : "-";
   if (first.starts_with("-"))

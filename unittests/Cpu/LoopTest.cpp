@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bodies with a trip count: the interpreter, and the CPU path against it.
+// Bodies with a trip count or a condition: the interpreter, and the CPU path
+// against it.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -176,6 +177,65 @@ TEST_F(LoopTest, NoTripGivesWhatItBeginsWith) {
                   {Tensor::ofFloats({2}, {1, 2})});
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].floats, (std::vector<float>{1, 2}));
+}
+
+/// The trip count is an input; two tensors change places as long as a sum is
+/// small, in an outer loop of two trips.
+constexpr const char *kWhile = R"(
+  #id = affine_map<(i) -> (i)>
+  #none = affine_map<(i) -> ()>
+  func.func @f(%a: tensor<2xf32>, %b: tensor<2xf32>, %most: tensor<i64>) -> (tensor<i64>, tensor<2xf32>, tensor<2xf32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %two = arith.constant 2 : index
+    %first = arith.constant dense<0> : tensor<i64>
+    %step = arith.constant dense<1> : tensor<i64>
+    %limit = arith.constant 10.0 : f32
+    %n, %x, %y = scf.for %o = %zero to %two step %one iter_args(%m = %first, %u = %a, %v = %b) -> (tensor<i64>, tensor<2xf32>, tensor<2xf32>) {
+      %i:3 = scf.while (%t = %first, %p = %u, %q = %v) : (tensor<i64>, tensor<2xf32>, tensor<2xf32>) -> (tensor<i64>, tensor<2xf32>, tensor<2xf32>) {
+        %now = tensor.extract %t[] : tensor<i64>
+        %end = tensor.extract %most[] : tensor<i64>
+        %isEarly = arith.cmpi slt, %now, %end : i64
+        %e = tensor.extract %p[%one] : tensor<2xf32>
+        %isSmall = arith.cmpf olt, %e, %limit : f32
+        %go = arith.andi %isEarly, %isSmall : i1
+        scf.condition(%go) %t, %p, %q : tensor<i64>, tensor<2xf32>, tensor<2xf32>
+      } do {
+      ^bb0(%t: tensor<i64>, %p: tensor<2xf32>, %q: tensor<2xf32>):
+        %s = osa.add %p, %q : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+        %none = tensor.empty() : tensor<i64>
+        %next = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+            ins(%t, %step : tensor<i64>, tensor<i64>) outs(%none : tensor<i64>) {
+          ^bb0(%c: i64, %d: i64, %old: i64):
+            %sum = arith.addi %c, %d : i64
+            linalg.yield %sum : i64
+          } -> tensor<i64>
+        scf.yield %next, %q, %s : tensor<i64>, tensor<2xf32>, tensor<2xf32>
+      }
+      scf.yield %i#0, %i#1, %i#2 : tensor<i64>, tensor<2xf32>, tensor<2xf32>
+    }
+    return %n, %x, %y : tensor<i64>, tensor<2xf32>, tensor<2xf32>
+  })";
+
+TEST_F(LoopTest, RunsAsLongAsAConditionHolds) {
+  const auto a = Tensor::ofFloats({2}, {1, 1}),
+             b = Tensor::ofFloats({2}, {2, 3});
+  // 1 3 4 7 11: the second loop begins where the first one ended.
+  auto out = both(kWhile, {a, b, Tensor::ofInts({}, {100})});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].ints, (std::vector<int64_t>{0}));
+  EXPECT_EQ(out[1].floats, (std::vector<float>{8, 11}));
+  EXPECT_EQ(out[2].floats, (std::vector<float>{13, 18}));
+
+  out = both(kWhile, {a, b, Tensor::ofInts({}, {1})});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[0].ints, (std::vector<int64_t>{1}));
+  EXPECT_EQ(out[1].floats, (std::vector<float>{3, 4}));
+
+  out = both(kWhile, {a, b, Tensor::ofInts({}, {-1})});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out[1].floats, a.floats);
+  EXPECT_EQ(out[2].floats, b.floats);
 }
 
 TEST_F(LoopTest, APlaceOutsideOfATensorStopsTheInterpreter) {

@@ -3,6 +3,8 @@
 // of a hand calculation (docs/architecture.md, "The marks").
 #include "rhizome/Explore/Explore.h"
 #include "../NetworkBuilder.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Generator/Delay.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -81,6 +83,82 @@ TEST(Explore, PttcnnAtLineRate) {
   EXPECT_TRUE(result.meetsGoal);
   EXPECT_LE(result.nodes[0].timing.intervalCycles, 392);
   EXPECT_GE(1 / result.bound, 1 / result.seconds);
+}
+
+/// h' = requantize(W2 requantize(W1 requantize(x + h))), which the FPGA keeps.
+func::FuncOp recurrent(NetworkBuilder &n) {
+  auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+  n.begin({1, 16}, byte);
+  func::FuncOp f = n.func;
+  (void)f.insertArgument(1, n.tensor({1, 16}, byte), {}, n.loc("h"));
+  n.add("add", f.getArgument(1), 1, 1);
+  n.requantize("add", byte, true, false);
+  for (const char *name : {"fc1", "fc2"}) {
+    n.dense(name, 16);
+    n.requantize(name, byte, true, false);
+  }
+  n.end();
+  f.setFunctionType(
+      n.b.getFunctionType(f.front().getArgumentTypes(), f.getResultTypes()));
+  auto name = [&](const char *text) { return n.b.getStringAttr(text); };
+  f.setArgAttr(0, flow::kTensor, name("x"));
+  f.setArgAttr(1, flow::kTensor, name("h"));
+  f.setResultAttr(0, flow::kTensor, name("y"));
+  auto shaped = RankedTensorType::get({1, 16}, n.b.getI64Type());
+  auto state = flow::StateAttr::get(
+      n.b.getContext(), "h", "y",
+      DenseElementsAttr::get(shaped, ArrayRef<int64_t>{0}), "state", "");
+  f->setAttr(flow::kPlace,
+             flow::PlaceAttr::get(n.b.getContext(), flow::Place::Fpga));
+  ModuleOp module = *n.module;
+  module->setAttr(flow::kInputs, n.b.getStrArrayAttr({"x"}));
+  module->setAttr(flow::kOutputs, n.b.getStrArrayAttr({"y"}));
+  module->setAttr(flow::kStates, n.b.getArrayAttr({state}));
+  module->setAttr(
+      flow::kTasks,
+      n.b.getArrayAttr({FlatSymbolRefAttr::get(f.getSymNameAttr())}));
+  return f;
+}
+
+TEST(Explore, AStateBoundsTheRate) {
+  constexpr double kClockHz = 156.25e6;
+  MLIRContext context;
+  NetworkBuilder n(context);
+  func::FuncOp f = recurrent(n);
+  auto fastest = run(f, "max-throughput");
+  EXPECT_EQ(fastest.limit.kind, explore::Limit::Kind::State);
+  EXPECT_EQ(fastest.limit.stage, "state");
+  EXPECT_EQ(fastest.limit.seconds, fastest.seconds);
+  // More than any operation needs, and near what the best plan takes.
+  const double bound = fastest.bound * kClockHz;
+  for (const auto &s : fastest.nodes[0].selections)
+    EXPECT_LT(double(s.offer.busyCycles), bound);
+  EXPECT_LE(fastest.bound, fastest.seconds);
+  EXPECT_GE(fastest.bound, fastest.seconds / 2);
+  const double luts = fastest.nodes[0].resources.lut();
+  fastest.nodes[0].design.erase();
+
+  // No plan is asked for that the loop forbids.
+  auto goal = [](double seconds) {
+    return "throughput=" + std::to_string(1 / seconds) + "/s";
+  };
+  auto never = run(f, goal(bound / kClockHz * 0.99));
+  EXPECT_FALSE(never.meetsGoal);
+  EXPECT_EQ(never.limit.kind, explore::Limit::Kind::State);
+  never.nodes[0].design.erase();
+  for (double slower : {1.3, 2.0, 4.0, 8.0}) {
+    auto plan = run(f, goal(fastest.seconds * slower));
+    EXPECT_TRUE(plan.meetsGoal) << slower;
+    EXPECT_LE(plan.seconds, fastest.seconds * slower * (1 + 1e-9));
+    EXPECT_LT(plan.nodes[0].resources.lut(), luts) << slower;
+    // What its units take at least adds up to no more than the simulator says.
+    int64_t way = 0;
+    for (const auto &s : plan.nodes[0].selections)
+      way += gen::leastDelay(s.offer.body, s.offer.inputs.size(), 0);
+    EXPECT_LE(double(way), plan.nodes[0].timing.intervalCycles) << slower;
+    EXPECT_GE(double(way), plan.nodes[0].timing.intervalCycles / 3) << slower;
+    plan.nodes[0].design.erase();
+  }
 }
 
 TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {

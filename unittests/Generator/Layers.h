@@ -32,6 +32,46 @@ inline gen::DeviceContext testDevice() {
   return d;
 }
 
+/// Seeds from RHIZOME_RANDOM_SEED on, `first` if it is not set: one for every
+/// `share` of RHIZOME_RANDOM_LAYERS, which are 5 if it is not set.
+inline void forSeeds(int64_t first, int64_t share,
+                     llvm::function_ref<void(uint64_t)> run) {
+  first = setting("RHIZOME_RANDOM_SEED", first);
+  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 5) + share - 1) / share;
+  for (int64_t i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i)
+    run(uint64_t(first + i));
+}
+
+/// A random option of fewer than 20,000 LUTs for every operation, of those that
+/// `mayTake` admits.
+inline std::vector<gen::Selection> drawSelections(
+    NetworkBuilder &n, mlir::func::FuncOp network,
+    const gen::DeviceContext &device,
+    llvm::function_ref<bool(mlir::Operation *, const gen::Offer &)> mayTake) {
+  std::vector<gen::Selection> selections;
+  for (mlir::Operation &op : network.getBody().front()) {
+    if (llvm::isa<osa::ConstantOp, osa::ReshapeOp, mlir::func::ReturnOp>(op))
+      continue;
+    std::vector<gen::Offer> options;
+    for (const auto &generator : gen::allGenerators())
+      if (!generator->coverage(&op))
+        for (gen::Offer &o : generator->offers(&op, {}, device))
+          if (o.resources.lut() < 20000 && mayTake(&op, o))
+            options.push_back(std::move(o));
+    EXPECT_FALSE(options.empty()) << "no option";
+    if (!options.empty())
+      selections.push_back({&op, options[n.rng() % options.size()]});
+  }
+  return selections;
+}
+inline std::vector<gen::Selection>
+drawSelections(NetworkBuilder &n, mlir::func::FuncOp network,
+               const gen::DeviceContext &device) {
+  return drawSelections(
+      n, network, device,
+      [](mlir::Operation *, const gen::Offer &) { return true; });
+}
+
 inline std::string describe(const std::vector<gen::Selection> &selections) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -44,21 +44,13 @@ func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
 std::vector<gen::Selection> selectionsOf(NetworkBuilder &n,
                                          func::FuncOp network, bool ultra,
                                          const gen::DeviceContext &device) {
-  std::vector<gen::Selection> selections;
-  for (Operation &op : network.getBody().front()) {
-    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
-      continue;
-    bool hasWeights = isa<osa::Conv2dOp, osa::DenseOp>(op);
-    std::vector<gen::Offer> options;
-    for (gen::Offer &o : gen::findGenerator("stream")->offers(&op, {}, device))
-      if (o.resources.lut() < 20000 &&
-          (!hasWeights || (o.weights == gen::WeightHome::Resident &&
-                           (o.resources.uram() > 0) == ultra)))
-        options.push_back(std::move(o));
-    EXPECT_FALSE(options.empty()) << "no option";
-    selections.push_back({&op, options[n.rng() % options.size()]});
-  }
-  return selections;
+  return test::drawSelections(
+      n, network, device, [&](Operation *op, const gen::Offer &offer) {
+        return offer.generator == "stream" &&
+               (!isa<osa::Conv2dOp, osa::DenseOp>(op) ||
+                (offer.weights == gen::WeightHome::Resident &&
+                 (offer.resources.uram() > 0) == ultra));
+      });
 }
 
 void run(uint64_t seed, bool measure) {

@@ -10,7 +10,6 @@
 using namespace mlir;
 using namespace rhizome;
 using rhizome::test::NetworkBuilder;
-using rhizome::test::setting;
 using rhizome::test::testDevice;
 
 namespace {
@@ -145,33 +144,13 @@ func::FuncOp randomNetwork(NetworkBuilder &n) {
   return n.end();
 }
 
-/// A random option for every operation.
-std::vector<gen::Selection> randomSelections(NetworkBuilder &n,
-                                             func::FuncOp network,
-                                             const gen::DeviceContext &device) {
-  std::vector<gen::Selection> selections;
-  for (Operation &op : network.getBody().front()) {
-    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
-      continue;
-    std::vector<gen::Offer> options;
-    for (const auto &generator : gen::allGenerators())
-      if (!generator->coverage(&op))
-        for (auto &o : generator->offers(&op, {}, device))
-          if (o.resources.lut() < 20000)
-            options.push_back(std::move(o));
-    EXPECT_FALSE(options.empty()) << "no option";
-    selections.push_back({&op, options[n.rng() % options.size()]});
-  }
-  return selections;
-}
-
 void runLayer(uint64_t seed, bool measure) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
   func::FuncOp network = randomNetwork(n);
   gen::DeviceContext d = testDevice();
   SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
-  test::runLayer(n, network, randomSelections(n, network, d), d, measure);
+  test::runLayer(n, network, test::drawSelections(n, network, d), d, measure);
 }
 
 TEST(RandomLayers, SummariesTellOptionsApart) {
@@ -197,16 +176,10 @@ TEST(RandomLayers, SummariesTellOptionsApart) {
 }
 
 TEST(RandomLayers, FourStateRtlEqualsInterpreter) {
-  int64_t first = setting("RHIZOME_RANDOM_SEED", 1);
-  int64_t count = setting("RHIZOME_RANDOM_LAYERS", 5);
-  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
-    runLayer(uint64_t(first + i), false);
+  test::forSeeds(1, 1, [](uint64_t seed) { runLayer(seed, false); });
 }
 
 TEST(RandomLayers, MeasuredCyclesEqualPrediction) {
-  int64_t first = setting("RHIZOME_RANDOM_SEED", 1002);
-  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 5) + 9) / 10;
-  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
-    runLayer(uint64_t(first + i), true);
+  test::forSeeds(1002, 10, [](uint64_t seed) { runLayer(seed, true); });
 }
 } // namespace

@@ -9,7 +9,6 @@
 using namespace mlir;
 using namespace rhizome;
 using rhizome::test::NetworkBuilder;
-using rhizome::test::setting;
 using rhizome::test::testDevice;
 
 namespace {
@@ -71,37 +70,19 @@ void runState(uint64_t seed, bool measure) {
   func::FuncOp network = recurrentNetwork(n);
   gen::DeviceContext d = testDevice();
   SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
-  std::vector<gen::Selection> selections;
-  for (Operation &op : network.getBody().front()) {
-    if (isa<osa::ConstantOp, func::ReturnOp>(op))
-      continue;
-    std::vector<gen::Offer> options;
-    for (const auto &generator : gen::allGenerators())
-      if (!generator->coverage(&op))
-        for (auto &o : generator->offers(&op, {}, d))
-          if (o.resources.lut() < 20000)
-            options.push_back(std::move(o));
-    ASSERT_FALSE(options.empty());
-    selections.push_back({&op, options[n.rng() % options.size()]});
-  }
   test::LayerRun run;
-  test::runLayer(n, network, std::move(selections), d, measure, &run);
+  test::runLayer(n, network, test::drawSelections(n, network, d), d, measure,
+                 &run);
   EXPECT_EQ(llvm::count(run.kinds, "state"), 1);
   EXPECT_EQ(llvm::count(run.kinds, "axis_in"), 1);
   EXPECT_EQ(llvm::count(run.kinds, "axis_out"), 1);
 }
 
 TEST(States, FourStateRtlEqualsInterpreter) {
-  int64_t first = setting("RHIZOME_RANDOM_SEED", 1);
-  int64_t count = setting("RHIZOME_RANDOM_LAYERS", 5);
-  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
-    runState(uint64_t(first + i), false);
+  test::forSeeds(1, 1, [](uint64_t seed) { runState(seed, false); });
 }
 
 TEST(States, MeasuredCyclesEqualPrediction) {
-  int64_t first = setting("RHIZOME_RANDOM_SEED", 500);
-  int64_t count = (setting("RHIZOME_RANDOM_LAYERS", 5) + 2) / 3;
-  for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
-    runState(uint64_t(first + i), true);
+  test::forSeeds(500, 3, [](uint64_t seed) { runState(seed, true); });
 }
 } // namespace

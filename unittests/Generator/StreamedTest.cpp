@@ -65,22 +65,17 @@ std::vector<gen::Selection> selectionsOf(NetworkBuilder &n,
                                          func::FuncOp network,
                                          gen::WeightHome last,
                                          const gen::DeviceContext &device) {
-  std::vector<gen::Selection> selections;
-  auto home = gen::WeightHome::Streamed;
-  for (Operation &op : network.getBody().front()) {
-    if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
-      continue;
-    bool hasWeights = isa<osa::Conv2dOp, osa::DenseOp>(op);
-    std::vector<gen::Offer> options;
-    for (gen::Offer &o : gen::findGenerator("stream")->offers(&op, {}, device))
-      if (o.resources.lut() < 20000 && (!hasWeights || o.weights == home))
-        options.push_back(std::move(o));
-    EXPECT_FALSE(options.empty()) << "no option";
-    selections.push_back({&op, options[n.rng() % options.size()]});
-    if (hasWeights)
-      home = last;
-  }
-  return selections;
+  Operation *first = nullptr; // with weights
+  return test::drawSelections(
+      n, network, device, [&](Operation *op, const gen::Offer &offer) {
+        if (offer.generator != "stream")
+          return false;
+        if (!isa<osa::Conv2dOp, osa::DenseOp>(op))
+          return true;
+        first = first ? first : op;
+        return offer.weights ==
+               (op == first ? gen::WeightHome::Streamed : last);
+      });
 }
 
 void run(uint64_t seed, bool measure) {

@@ -209,6 +209,47 @@ TEST(MlirImport, BodiesWithATripCountStayLoops) {
   unknown.expectRefused("its trip count is not known");
 }
 
+/// A loop that %n ends, which `inside` reads.
+std::string repeatedWhile(const std::string &outside, const std::string &inside,
+                          const std::string &passed) {
+  return "func.func @main(%x: tensor<1x2xf32>, %n: tensor<i64>) -> "
+         "tensor<1x2xf32> {\n"
+         "  %zero = arith.constant 0 : i64\n"
+         "  %e = tensor.empty() : tensor<1x2xf32>\n" +
+         outside +
+         "  %r = scf.while (%p = %x) : (tensor<1x2xf32>) -> "
+         "(tensor<1x2xf32>) {\n" +
+         inside +
+         "    %go = arith.cmpi sgt, %m, %zero : i64\n"
+         "    scf.condition(%go) " +
+         passed +
+         " : tensor<1x2xf32>\n  } do {\n"
+         "  ^bb0(%p: tensor<1x2xf32>):\n"
+         "    %s = linalg.exp ins(%p : tensor<1x2xf32>) outs(%e : "
+         "tensor<1x2xf32>) -> tensor<1x2xf32>\n"
+         "    scf.yield %s : tensor<1x2xf32>\n"
+         "  }\n"
+         "  return %r : tensor<1x2xf32>\n}\n";
+}
+
+TEST(MlirImport, BodiesWithAConditionStayLoops) {
+  const std::string read = "    %m = tensor.extract %n[] : tensor<i64>\n";
+  Read good(repeatedWhile("", read, "%p"));
+  ASSERT_TRUE(good.module) << good.text();
+  EXPECT_NE(good.printed().find("scf.while"), std::string::npos);
+
+  Read other(repeatedWhile(
+      "",
+      read + "    %q = linalg.exp ins(%p : tensor<1x2xf32>) outs(%e : "
+             "tensor<1x2xf32>) -> tensor<1x2xf32>\n",
+      "%q"));
+  other.expectRefused("its condition passes on something else than what the "
+                      "loop carries");
+
+  Read scalar(repeatedWhile(read, "", "%p"));
+  scalar.expectRefused("the importer does not know this operation");
+}
+
 TEST(MlirRefusals, SayWhereAndWhatWouldWork) {
   Read broken("module {\n  func.func @main(\n");
   broken.expectRefused("net.mlir:2");

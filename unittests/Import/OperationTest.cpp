@@ -482,6 +482,91 @@ TEST(ImportShape, ArithmeticFoldsAway) {
   EXPECT_EQ(i.count("osa.constant"), 0);
 }
 
+/// x + what a graph of constants computes, as float32, of x = 0.
+Values folded(ModelBuilder &m, const std::string &result) {
+  m.input("x", {1});
+  m.set(m.node("Cast", {result}, {"f"}), "to",
+        int64_t(onnx::TensorProto::FLOAT));
+  m.node("Add", {"x", "f"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(i.count("linalg.generic"), 0) << i.text();
+  return valuesOf(i, {{0}});
+}
+
+TEST(ImportFold, DoublesAreDoubles) {
+  ModelBuilder m;
+  m.tensor("a", {}, onnx::TensorProto::DOUBLE).add_double_data(0x1p40);
+  m.tensor("b", {2}, onnx::TensorProto::DOUBLE).add_double_data(1);
+  m.graph().mutable_initializer(1)->add_double_data(0.5);
+  m.node("Add", {"a", "b"}, {"s"});
+  m.node("Sub", {"s", "a"}, {"d"});
+  EXPECT_EQ(folded(m, "d"), (Values{1, 0.5}));
+}
+
+TEST(ImportFold, SixtyFourBitsWithoutASign) {
+  ModelBuilder m;
+  auto &a = m.tensor("a", {2}, onnx::TensorProto::UINT64);
+  a.add_uint64_data(uint64_t(1) << 63);
+  a.add_uint64_data(7);
+  m.tensor("b", {}, onnx::TensorProto::UINT64).add_uint64_data(4);
+  m.node("Max", {"a", "b"}, {"m"});
+  m.node("Abs", {"m"}, {"n"});
+  m.node("Div", {"n", "b"}, {"d"});
+  EXPECT_EQ(folded(m, "d"), (Values{0x1p61f, 1}));
+}
+
+TEST(ImportFold, IntegersWrapAndRaise) {
+  ModelBuilder m;
+  const int type = onnx::TensorProto::INT8;
+  m.ints("a", {3}, type, {100, -128, 5});
+  m.ints("b", {1}, type, {2});
+  m.node("Mul", {"a", "b"}, {"p"}); // -56, 0, 10
+  m.node("Neg", {"p"}, {"n"});
+  m.node("Pow", {"n", "b"}, {"q"}); // 3136, 0, 100, in 8 bits
+  EXPECT_EQ(folded(m, "q"), (Values{64, 0, 100}));
+}
+
+TEST(ImportFold, ZeroKeepsItsSign) {
+  ModelBuilder m;
+  m.floats("z", {2}, {0, -0.f});
+  m.floats("low", {1}, {-5});
+  m.node("Neg", {"z"}, {"n"});
+  m.node("Reciprocal", {"n"}, {"r"}); // -inf, inf
+  m.node("Max", {"r", "low"}, {"b"});
+  m.floats("high", {1}, {5});
+  m.node("Min", {"b", "high"}, {"c"});
+  EXPECT_EQ(folded(m, "c"), (Values{-5, 5}));
+}
+
+TEST(ImportFold, TensorsMayBeEmpty) {
+  ModelBuilder m;
+  m.tensor("none", {0}, onnx::TensorProto::INT64);
+  m.int64s("one", {1});
+  m.node("Mul", {"none", "one"}, {"p"});
+  m.set(m.node("Concat", {"p", "one"}, {"c"}), "axis", int64_t(0));
+  EXPECT_EQ(folded(m, "c"), (Values{1}));
+}
+
+TEST(ImportFold, DivisionsByZeroAndHugePowersAreRefused) {
+  for (const char *op : {"Div", "Pow"}) {
+    ModelBuilder m;
+    m.int64s("a", {10});
+    m.int64s("b", {op == std::string("Div") ? 0 : 60});
+    m.node(op, {"a", "b"}, {"d"});
+    m.input("x", {1});
+    m.set(m.node("Cast", {"d"}, {"f"}), "to",
+          int64_t(onnx::TensorProto::FLOAT));
+    m.node("Add", {"x", "f"}, {"y"});
+    m.output("y");
+    Imported i(m);
+    EXPECT_TRUE(i.contains(op == std::string("Div")
+                               ? "it divides a constant by zero"
+                               : "it raises a constant to a power that "
+                                 "overflows"));
+  }
+}
+
 TEST(ImportShape, ShapesGivenByTheUser) {
   ModelBuilder m;
   m.input("x", {-1, 2});

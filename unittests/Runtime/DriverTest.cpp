@@ -8,8 +8,12 @@
 #include "rhizome/runtime/infer.h"
 #include "rhizome/runtime/udp.h"
 #include <cmath>
+#include <cstdarg>
 #include <limits>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace rhizome::runtime;
 using namespace rhizome::test;
@@ -194,6 +198,115 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Regions,
                          [](const auto &info) {
                            return std::string(info.param);
                          });
+
+//===----------------------------------------------------------------------===//
+// Designs that keep state
+//===----------------------------------------------------------------------===//
+
+/// Lines that have a break, and the devices behind them, which it resets. A
+/// pseudo terminal has none: this stands before the C library's `ioctl`.
+static std::function<void()> breakReaches;
+
+extern "C" int ioctl(int file, unsigned long request, ...) {
+  va_list list;
+  va_start(list, request);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  if (breakReaches && (request == TIOCMGET || request == TIOCCBRK))
+    return 0;
+  if (breakReaches && request == TIOCSBRK) {
+    breakReaches();
+    return 0;
+  }
+  return int(syscall(SYS_ioctl, file, request, argument));
+}
+
+namespace {
+class States : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    const std::string kind = GetParam();
+    design.keepsState = true;
+    auto compute = [this](size_t region, const std::vector<Bytes> &in,
+                          std::vector<Bytes> &out, std::string &) {
+      if (region == kBegin)
+        keeping = {};
+      else
+        out = {keeping.compute(in[0])};
+      return true;
+    };
+    if (kind == "cpu") {
+      driver = makeCpuDriver(compute);
+    } else if (kind == "opencl") {
+      device = openClDevice(computeToy, RHIZOME_BROKEN_OPENCL);
+      OpenClOptions options;
+      options.library = RHIZOME_BROKEN_OPENCL;
+      options.native = compute;
+      driver = makeOpenClDriver(options);
+    } else if (kind == "simulation") {
+      device = simulationDevice(RHIZOME_TOY_SIMULATOR, "/");
+      setenv("RHZ_TOY", "keep", 1);
+    } else if (kind == "uart") {
+      device = uartDevice(
+          [this](size_t, const Bytes &frame) { return keeping.compute(frame); },
+          design);
+      keeping.kept = 99; // of whoever was there before
+      breakReaches = [this] { keeping = {}; };
+    }
+    if (device && !device->missing.empty())
+      GTEST_SKIP() << device->missing;
+    if (!driver)
+      driver = device->driver();
+  }
+  void TearDown() override {
+    driver.reset();
+    device.reset();
+    breakReaches = nullptr;
+  }
+  Design design = toy::design("");
+  toy::Keeping keeping;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Driver> driver;
+};
+} // namespace
+
+TEST_P(States, BeginAnewWhenADriverIsOpened) {
+  for (int round = 0; round < 2; ++round) {
+    Status status = driver->open(design);
+    ASSERT_TRUE(status) << status.text;
+    toy::Keeping want;
+    for (uint64_t number = 0; number < 4; ++number) {
+      ASSERT_TRUE(driver->write(0, toy::frame(number)));
+      ASSERT_TRUE(driver->launch());
+      status = driver->wait(kLong);
+      ASSERT_TRUE(status) << status.text;
+      Bytes answer(design.outputs[0].frameBytes());
+      ASSERT_TRUE(driver->read(0, answer));
+      EXPECT_EQ(answer, want.compute(toy::frame(number)))
+          << "round " << round << ", frame " << number;
+    }
+    driver->close();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, States,
+                         testing::Values("cpu", "simulation", "uart", "opencl"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
+
+TEST(StateDrivers, ThatCannotResetRefuseIt) {
+  Design design = toy::design("");
+  design.keepsState = true;
+  auto uart = uartDevice(computeToy, design);
+  EXPECT_FAULT(Fault::Unsupported, "has no break that resets it",
+               uart->driver()->open(design));
+  auto udp = udpDevice(computeToy, design);
+  EXPECT_FAULT(Fault::Unsupported, "a client of nodes cannot reset",
+               udp->driver()->open(design));
+  EXPECT_FAULT(Fault::Unsupported, "MPI ranks cannot reset",
+               makeMpiDriver({})->open(design));
+}
 
 TEST(SimulationDriver, SaysWhatTheSimulatorSays) {
   setenv("RHZ_TOY", "error", 1);
@@ -415,6 +528,13 @@ TEST_F(OpenClPrograms, AreRefusedByName) {
                makeOpenClDriver(options)->open(design));
   EXPECT_FAULT(Fault::Unsupported, "not said what the OpenCL device runs",
                makeOpenClDriver({})->open(design));
+}
+
+TEST_F(OpenClPrograms, CannotResetAState) {
+  Design design = toy::design("");
+  design.keepsState = true;
+  EXPECT_FAULT(Fault::Unsupported, "OpenCL has no call that resets",
+               running("frame.cl", kFrame)->open(design));
 }
 
 TEST_F(OpenClPrograms, ToldOfPlatformsAndDevicesThatAreNotThere) {

@@ -37,6 +37,16 @@ inline Bytes compute(const Bytes &frame) {
   return {uint8_t(value), uint8_t(value >> 8), uint8_t(value >> 16)};
 }
 
+/// A device that keeps the low byte of its answer, which changes the next one.
+struct Keeping {
+  uint8_t kept = 7;
+  Bytes compute(const Bytes &frame) {
+    Bytes answer = toy::compute(frame);
+    kept = answer[0] ^= kept;
+    return answer;
+  }
+};
+
 /// The answer of a region; of the second one's frame only three bytes count.
 inline Bytes compute(size_t region, const Bytes &frame) {
   if (region == 0)

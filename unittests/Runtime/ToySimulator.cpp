@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A simulator of Toy.h's designs with the arguments of data/sim/harness.cpp.
 // The variable RHZ_TOY makes it misbehave: "stall" waits for ever, "die" ends
-// by a signal, "short" writes too little, "error" reports one.
+// by a signal, "short" writes too little, "error" reports one. With "keep" it
+// keeps state.
 #include "Toy.h"
 #include <csignal>
 #include <cstdio>
@@ -45,9 +46,11 @@ int main(int argc, char **argv) {
   std::fprintf(lines, "cycles 7\n");
   Design design = toy::regions("");
   Bytes frame(design.inputs[region].paddedBytes());
+  toy::Keeping keeping;
   while (fault != "short" &&
          std::fread(frame.data(), 1, frame.size(), from) == frame.size()) {
-    Bytes answer = toy::compute(region, frame);
+    Bytes answer =
+        fault == "keep" ? keeping.compute(frame) : toy::compute(region, frame);
     answer.resize(design.outputs[region].paddedBytes());
     std::fwrite(answer.data(), 1, answer.size(), to);
   }

@@ -31,6 +31,9 @@ constexpr int kInside = -1;
 struct Choice {
   /// Cycles per frame for which the stage occupies its unit.
   int64_t interval = 1;
+  /// With a unit of its own on the way of a state to the next frame: the cycles
+  /// of that way at least, whatever the other stages are.
+  int64_t around = 0;
   Cost cost;
   std::vector<int> in; ///< stream format of each operand
   int out = 0;         ///< of the result; Glue defines these numbers
@@ -160,8 +163,16 @@ public:
   virtual Cost endpoint(const struct Place &place, const Ends &ends) = 0;
 };
 
+/// The way of a state to the next frame that takes the most cycles, at least
+/// so many whatever is chosen.
+struct Loop {
+  std::string state;
+  int64_t cycles = 0;
+};
+
 struct Problem {
   std::vector<Stage> stages; ///< operands come from earlier stages
+  Loop loop;
   std::vector<Tensor> tensors;
   std::vector<Kind> kinds;
   std::vector<Place> places; ///< in the order in which runs take them
@@ -180,6 +191,10 @@ std::vector<std::vector<int>> ordersOf(const Problem &problem);
 
 /// The same problem with its stages in another order.
 Problem reorder(const Problem &problem, const std::vector<int> &order);
+
+/// The same problem in which a choice's interval is no less than the way of a
+/// state around it. All choices together may need more.
+Problem withLoops(Problem problem);
 
 struct Limits {
   /// Numbers of choices of a stage and of partial runs that are followed at
@@ -224,9 +239,9 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
 std::optional<Solution> solveFastest(const Problem &problem,
                                      const Limits &limits);
 
-/// No plan takes fewer seconds per frame than this: every stage by itself, all
-/// stages on the sum of all budgets, and the host's link. `why` names the
-/// limit.
+/// No plan takes fewer seconds per frame than this: every stage by itself, the
+/// ways of states, all stages on the sum of all budgets, and the host's link.
+/// `why` names the limit.
 double lowerBound(const Problem &problem, Limit *why = nullptr);
 
 /// The least seconds per frame for which a stage and those that stay with it

@@ -19,7 +19,9 @@
 namespace rhizome::importer {
 struct ImportOptions {
   /// Shapes of graph inputs by name (`--shape name=1,3,32,32`). Without an
-  /// entry, an unnamed or symbolic dimension is 1.
+  /// entry, an unnamed or symbolic dimension is 1. A size of −N is a bound: at
+  /// most N, and how many there are is a further input, named after the
+  /// dimension.
   std::map<std::string, std::vector<int64_t>> shapes;
   /// Graph inputs with whole numbers, by name (`--input-type name=u8`):
   /// networks that were integerized into float tensors do not declare them.

@@ -52,8 +52,9 @@ struct Calibration {
 /// A model file and how its numbers and shapes are to be read.
 struct ModelRequest {
   std::string path;
-  std::map<std::string, std::vector<int64_t>> shapes; ///< --shape
-  std::optional<numeric::Format> numberFormat;        ///< --number-format
+  /// --shape; −N for a size of at most N.
+  std::map<std::string, std::vector<int64_t>> shapes;
+  std::optional<numeric::Format> numberFormat; ///< --number-format
   /// Formats that differ, by tensor or node name.
   std::map<std::string, numeric::Format> tensorFormats;
   /// --input-type: graph inputs that hold whole numbers, {signed, bits}.

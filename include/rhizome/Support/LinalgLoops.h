@@ -17,8 +17,8 @@
 namespace rhizome::host {
 using mlir::Value;
 
-/// Writes scalars of f32, i64 and i1 into a loop's body; operands of one
-/// operation have one type.
+/// Writes scalars of f32, i64 and i1 into a loop's body, and of f64 where
+/// numbers are given by `number`; operands of one operation have one type.
 class Scalars {
 public:
   Scalars(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
@@ -26,9 +26,7 @@ public:
   Value real(double value);
   Value whole(int64_t value);
   /// A number of `like`'s type.
-  Value number(double value, Value like) {
-    return isReal(like) ? real(value) : whole(int64_t(value));
-  }
+  Value number(double value, Value like);
   static bool isReal(Value v) {
     return llvm::isa<mlir::FloatType>(v.getType());
   }
@@ -56,8 +54,9 @@ public:
   /// i64 to i1: not zero; and back: 0 or 1.
   Value truth(Value v);
   Value flag(Value v);
-  Value toReal(Value v, bool isUnsigned = false); ///< i64 to f32
-  Value toWhole(Value v);                         ///< f32 to i64, towards zero
+  /// i64 to f32, or to another type of reals.
+  Value toReal(Value v, bool isUnsigned = false, mlir::Type type = {});
+  Value toWhole(Value v); ///< reals to i64, towards zero
   /// i64 wrapped to a width, extended again.
   Value wrap(Value v, unsigned width, bool isSigned);
   /// A function of one real from the math dialect.
@@ -69,7 +68,7 @@ public:
   /// subnormals included, infinite beyond its range.
   Value rounded(Value x, mlir::FloatType half);
   /// The primitives of Numeric/Functions.h.
-  Value neg(Value x) { return sub(real(-0.0), x); }
+  Value neg(Value x) { return sub(number(-0.0, x), x); }
   Value abs(Value x) { return apply<mlir::math::AbsFOp>(x); }
   Value exp(Value x) { return apply<mlir::math::ExpOp>(x); }
   Value log(Value x) { return apply<mlir::math::LogOp>(x); }

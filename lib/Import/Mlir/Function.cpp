@@ -132,6 +132,11 @@ static void checkOptions(func::FuncOp function, const MlirOptions &options,
       continue;
     }
     Shape have = shapeOf(function.getArgument(it - names.begin()));
+    if (llvm::any_of(shape, [](int64_t size) { return size < 0; })) {
+      refusals.push_back({name, "input", "MLIR files have no bounded sizes",
+                          "give its largest size, and pad shorter inputs"});
+      continue;
+    }
     if (ArrayRef(shape) != ArrayRef<int64_t>(have))
       refusals.push_back(
           {name, "input",

@@ -26,7 +26,7 @@ static std::string whyLoop(linalg::LinalgOp op) {
 void importer::leaveToHost(func::FuncOp function) {
   SmallVector<linalg::LinalgOp> loops;
   function.walk([&](linalg::LinalgOp op) {
-    if (isa<func::FuncOp, scf::ForOp>(op->getParentOp()) &&
+    if (isa<func::FuncOp, scf::ForOp, scf::WhileOp>(op->getParentOp()) &&
         !isa<linalg::FillOp>(op))
       loops.push_back(op);
   });
@@ -72,6 +72,7 @@ struct Checker {
   void check(Operation *op);
   void checkLoop(linalg::GenericOp op);
   void checkRepeated(scf::ForOp op);
+  void checkRepeated(scf::WhileOp op);
   void checkConstant(osa::ConstantOp op);
 };
 } // namespace
@@ -93,12 +94,27 @@ void Checker::checkRepeated(scf::ForOp op) {
   auto trips = op.getStaticTripCount();
   if (!trips)
     return refuse(op, "its trip count is not known",
-                  "export the network with loops of known length");
+                  "export the network with loops of known length, or as "
+                  "scf.while on tensors");
   if (trips->ugt(kMostTrips))
     return refuse(op, formatv("it has {0} trips", trips->getZExtValue()),
                   formatv("up to {0} are supported", kMostTrips));
   for (Operation &inner : op.getBody()->without_terminator())
     check(&inner);
+}
+
+/// A body that runs as long as a condition holds, which reads what the loop
+/// carries and passes it on.
+void Checker::checkRepeated(scf::WhileOp op) {
+  if (!llvm::equal(op.getConditionOp().getArgs(), op.getBeforeArguments()))
+    return refuse(op,
+                  "its condition passes on something else than what the "
+                  "loop carries",
+                  "let scf.condition pass on the arguments of its region, in "
+                  "order");
+  for (Region *region : {&op.getBefore(), &op.getAfter()})
+    for (Operation &inner : region->front().without_terminator())
+      check(&inner);
 }
 
 /// The host's loops may read infinities, `osa` may not.
@@ -119,7 +135,9 @@ void Checker::check(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isScalar(constant.getType()))
     return;
-  if (!isa<osa::OsaDialect, tensor::TensorDialect>(op->getDialect()) &&
+  // Between tasks there are tensors only, so that a loop reads its own.
+  if (((isa<tensor::ExtractOp>(op) && !isa<func::FuncOp>(op->getParentOp())) ||
+       !isa<osa::OsaDialect, tensor::TensorDialect>(op->getDialect())) &&
       isHostScalar(op) && llvm::all_of(op->getResultTypes(), isScalar))
     return; // such as the index of a step in a sequence
   if (!isHostOperation(op))
@@ -133,6 +151,8 @@ void Checker::check(Operation *op) {
   if (auto loop = dyn_cast<linalg::GenericOp>(op))
     return checkLoop(loop);
   if (auto loop = dyn_cast<scf::ForOp>(op))
+    return checkRepeated(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
     return checkRepeated(loop);
   if (auto constant = dyn_cast<osa::ConstantOp>(op))
     return checkConstant(constant);

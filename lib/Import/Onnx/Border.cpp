@@ -2,6 +2,7 @@
 // Inputs and outputs of the graph. Integers of up to 16 bits cross the border
 // as f32 with a quantizer of scale 1, wider ones as indices.
 #include "Border.h"
+#include "Bounds.h"
 #include "Values.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -10,6 +11,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
 using llvm::formatv;
+using onnx::TensorProto;
 
 std::optional<Shape> importer::staticShape(const onnx::ValueInfoProto &info) {
   const onnx::TypeProto &type = info.type();
@@ -48,9 +50,21 @@ static void checkOptions(ImportState &state) {
     check(withDefaults, name, "state");
 }
 
-/// The shape that the file or the user gives an input; nullopt if refused.
+/// The input that tells how much of an axis is there: the file's name of the
+/// dimension, or one made from the input's.
+static std::string sizeName(const onnx::ValueInfoProto &input, size_t axis) {
+  const auto &shape = input.type().tensor_type().shape();
+  if (axis < size_t(shape.dim_size()) &&
+      !shape.dim(int(axis)).dim_param().empty())
+    return shape.dim(int(axis)).dim_param();
+  return formatv("{0}.size{1}", input.name(), axis);
+}
+
+/// The shape that the file or the user gives an input, whose bounds become the
+/// tensor's; nullopt if refused.
 static std::optional<Shape> inputShape(Place &place,
-                                       const onnx::ValueInfoProto &input) {
+                                       const onnx::ValueInfoProto &input,
+                                       GraphTensor &tensor) {
   std::optional<Shape> shape = staticShape(input);
   const auto &given = place.state.options.shapes;
   if (auto it = given.find(input.name()); it != given.end()) {
@@ -71,6 +85,11 @@ static std::optional<Shape> inputShape(Place &place,
                  formatv("give it one: --shape {0}=1,…", input.name()));
     return std::nullopt;
   }
+  for (auto [axis, size] : llvm::enumerate(*shape))
+    if (size < 0) {
+      size = -size;
+      tensor.bounds.push_back({int64_t(axis), sizeName(input, axis)});
+    }
   std::optional<int64_t> count = elementCount(*shape);
   if (!count || *count == 0) {
     place.refuse(
@@ -86,7 +105,7 @@ static std::optional<Shape> inputShape(Place &place,
 static std::optional<Argument> declareInput(Place &place,
                                             const onnx::ValueInfoProto &input,
                                             GraphTensor &tensor) {
-  std::optional<Shape> shape = inputShape(place, input);
+  std::optional<Shape> shape = inputShape(place, input, tensor);
   if (!shape)
     return std::nullopt;
   int elementType = input.type().tensor_type().elem_type();
@@ -149,6 +168,10 @@ static std::optional<Argument> declareKept(ImportState &state, Place &place,
   auto argument = declareInput(place, input, tensor);
   if (!argument)
     return std::nullopt;
+  if (!tensor.bounds.empty()) {
+    place.refuse("a state has a fixed size", "give its largest size");
+    return std::nullopt;
+  }
   argument->initial = initial->constant;
   if (argument->initial->shape == tensor.shape)
     return argument;
@@ -156,6 +179,39 @@ static std::optional<Argument> declareKept(ImportState &state, Place &place,
                        describe(argument->initial->shape),
                        describe(tensor.shape)));
   return std::nullopt;
+}
+
+/// The inputs that tell how much of bounded axes is there, after the others.
+static void declareSizes(ImportState &state, std::vector<Argument> &arguments) {
+  std::map<std::string, int64_t> sizes;
+  Block &block = state.function.getBody().front();
+  for (const Argument &argument : arguments) {
+    Place place(state, argument.name, "input");
+    TensorRef t = state.tensors[argument.name];
+    for (const Bound &bound : t->bounds) {
+      const int64_t most = t->shape[size_t(bound.axis)];
+      auto [known, isNew] = sizes.try_emplace(bound.size, most);
+      if (!isNew && known->second != most)
+        place.refuse(formatv("the dimension '{0}' has the bounds {1} and {2}",
+                             bound.size, known->second, most),
+                     "give all of its inputs one bound with --shape");
+      if (state.lookup(bound.size) && isNew)
+        place.refuse(
+            formatv("the size '{0}' has the name of a tensor", bound.size),
+            "give the dimension another name");
+    }
+    llvm::append_range(state.refusals, place.refusals);
+  }
+  for (const auto &[name, most] : sizes) {
+    Place place(state, name, "input");
+    auto tensor = std::make_shared<GraphTensor>();
+    tensor->element = state.builder.getI64Type();
+    tensor->onnx = TensorProto::INT64;
+    tensor->plain =
+        block.addArgument(tensorType({}, tensor->element), place.loc);
+    state.tensors[name] = tensor;
+    arguments.push_back({name, false, {{1, most}}});
+  }
 }
 
 std::vector<Argument> importer::declareInputs(ImportState &state) {
@@ -182,6 +238,7 @@ std::vector<Argument> importer::declareInputs(ImportState &state) {
     state.tensors[input.name()] = tensor;
     llvm::append_range(state.refusals, place.refusals);
   }
+  declareSizes(state, arguments);
   return arguments;
 }
 
@@ -189,6 +246,13 @@ std::vector<Argument> importer::declareInputs(ImportState &state) {
 static Value outputValue(Place &place) {
   TensorRef t = place.state.lookup(place.name);
   if (!t || t->unknown)
+    return {};
+  if (t->ofBound) {
+    place.refuse("this graph output is a size that is bounded",
+                 "it is an input of the compiled model; leave it out");
+    return {};
+  }
+  if (!t->bounds.empty() && !(t = withZeros(place, t)))
     return {};
   if (t->isPlainConstant() && !t->constant->isReal())
     return wholeConstant(place, t->shape, t->constant->ints);

@@ -57,21 +57,6 @@ bool HostTensor::isRealType(int type) {
          type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
 }
 
-double importer::roundToType(int type, double value) {
-  if (type == TensorProto::FLOAT)
-    return float(value);
-  if (type != TensorProto::FLOAT16 && type != TensorProto::BFLOAT16)
-    return value;
-  llvm::APFloat rounded(value);
-  bool lost;
-  rounded.convert(type == TensorProto::BFLOAT16 ? llvm::APFloat::BFloat()
-                                                : llvm::APFloat::IEEEhalf(),
-                  llvm::APFloat::rmNearestTiesToEven, &lost);
-  rounded.convert(llvm::APFloat::IEEEdouble(),
-                  llvm::APFloat::rmNearestTiesToEven, &lost);
-  return rounded.convertToDouble();
-}
-
 std::string importer::typeName(int type) {
   // Types added after libonnx 1.12 have no name there.
   static const char *const later[] = {

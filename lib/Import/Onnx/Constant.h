@@ -45,10 +45,6 @@ struct HostTensor {
 };
 using HostRef = std::shared_ptr<const HostTensor>;
 
-/// A real rounded to the element type `type`: half to
-/// even, infinite beyond its range.
-double roundToType(int type, double value);
-
 /// The name of an ONNX element type, e.g. "float16".
 std::string typeName(int type);
 

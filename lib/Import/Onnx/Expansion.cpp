@@ -2,6 +2,7 @@
 // Operations that Decompose.cpp wrote out as several others: all of these
 // become part of the network, or the host computes the operation as a whole,
 // exactly.
+#include "Bounds.h"
 #include "Host.h"
 #include "Placement.h"
 #include "rhizome/Support/HostReason.h"
@@ -76,7 +77,8 @@ static bool tryExactly(ImportState &state, const Node &written,
                        const std::string &why) {
   const OnnxOperation *operation = findOperation(written);
   NodeContext node(state, written);
-  if (!operation || !operation->exact || !node.areInputsKnown())
+  if (!operation || !operation->exact || !node.areInputsKnown() ||
+      readsBounds(state, written))
     return false;
   LoopsSince built(state);
   if (!checkAttributes(node, *operation, /*onHost=*/true) ||

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Folding of constant nodes: shape arithmetic and what exporters leave around
-// weights. Every float result is rounded to its tensor's precision; integers
-// and floats of every width are exact, and tensors may be empty, which the
-// host's loops are not made for.
+// weights. Every float result is rounded to its tensor's precision, integers of
+// every width are exact, and tensors may be empty.
 #pragma once
 
 #include "Constant.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace mlir {
+class MLIRContext;
+} // namespace mlir
 
 namespace rhizome::importer {
 enum class Fold { NotFoldable, Folded, Failed };
@@ -15,6 +18,7 @@ enum class Fold { NotFoldable, Folded, Failed };
 struct Folding {
   const Node &node;
   llvm::ArrayRef<HostRef> inputs;
+  mlir::MLIRContext *context;
   int64_t limit;     ///< elements of the result
   std::string error; ///< what is wrong, after a failure
 

@@ -1,44 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Constant nodes that compute.
+// Constant nodes that compute: the scalars of which the host's loops consist,
+// evaluated by the interpreter in the precision of the file. What those loops
+// do not take is allowed here: doubles, 64 bits without a sign, and tensors
+// without elements.
 #include "Fold.h"
+#include "Host.h"
+#include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Interp/Numbers.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
+using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
-using llvm::ArrayRef;
+using host::Loops;
+using host::Scalars;
 using llvm::formatv;
-using llvm::StringRef;
 using onnx::TensorProto;
 
-/// Wraps an integer to the width of its type.
-static int64_t wrapTo(int type, int64_t value) {
-  switch (type) {
-  case TensorProto::BOOL:
-    return value != 0;
-  case TensorProto::UINT8:
-    return uint8_t(value);
-  case TensorProto::INT8:
-    return int8_t(value);
-  case TensorProto::UINT16:
-    return uint16_t(value);
-  case TensorProto::INT16:
-    return int16_t(value);
-  case TensorProto::UINT32:
-    return uint32_t(value);
-  case TensorProto::INT32:
-    return int32_t(value);
-  default:
-    return value;
-  }
+/// What a loop computes with: reals of 16 bits are rounded at its end.
+static Type workingType(MLIRContext *context, int type) {
+  if (!HostTensor::isRealType(type))
+    return IntegerType::get(context, 64);
+  return type == TensorProto::FLOAT ? Type(Float32Type::get(context))
+                                    : Float64Type::get(context);
 }
 
-/// An integer as a real of `type`, rounded once.
-static double realFrom(int64_t value, int from, int type) {
-  bool isHuge = from == TensorProto::UINT64 && value < 0;
-  if (type == TensorProto::FLOAT)
-    return isHuge ? float(uint64_t(value)) : float(value);
-  return roundToType(type, isHuge ? double(uint64_t(value)) : double(value));
+static Tensor workingTensor(const HostTensor &t) {
+  if (!t.isReal())
+    return Tensor::ofInts(t.shape, t.ints);
+  return numbersOf(t.shape, t.reals,
+                   t.type == TensorProto::FLOAT ? numeric::Format::binary32()
+                                                : numeric::Format::binary64());
+}
+
+/// A scalar as it is stored in a tensor of `type`: a real rounded once, an
+/// integer wrapped.
+static Value stored(Scalars &s, Value v, int type) {
+  if (!HostTensor::isRealType(type)) {
+    auto range = wholeRange(type);
+    return range ? s.wrap(v, num::bitsForRange(range->first, range->second),
+                          range->first < 0)
+                 : v;
+  }
+  Type element = halfType(s.b.getContext(), type);
+  if (!element)
+    element = workingType(s.b.getContext(), type);
+  return element == v.getType()
+             ? v
+             : Value(arith::TruncFOp::create(s.b, s.loc, element, v));
+}
+
+/// The inputs, broadcast, through a loop of `body`; null (with the error set)
+/// if the result would be too large.
+static std::shared_ptr<HostTensor> evaluate(Folding &f,
+                                            ArrayRef<const HostTensor *> inputs,
+                                            int type, Loops::Body body) {
+  Shape shape;
+  for (const HostTensor *t : inputs)
+    shape = *broadcast(shape, t->shape);
+  std::shared_ptr<HostTensor> out = f.make(type, shape);
+  if (!out)
+    return nullptr;
+  Location loc = UnknownLoc::get(f.context);
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(loc);
+  OpBuilder b = OpBuilder::atBlockEnd(scratch->getBody());
+  SmallVector<Type> types;
+  std::vector<Tensor> tensors;
+  for (const HostTensor *t : inputs) {
+    types.push_back(tensorType(t->shape, workingType(f.context, t->type)));
+    tensors.push_back(workingTensor(*t));
+  }
+  Type element = halfType(f.context, type);
+  if (!element)
+    element = workingType(f.context, type);
+  auto func = func::FuncOp::create(
+      b, loc, "fold", b.getFunctionType(types, tensorType(shape, element)));
+  Block *block = func.addEntryBlock();
+  b.setInsertionPointToEnd(block);
+  Value result = Loops(b, loc).map(
+      SmallVector<Value>(block->getArguments()), element,
+      [&](Scalars &s, ValueRange a) { return stored(s, body(s, a), type); });
+  func::ReturnOp::create(b, loc, result);
+  std::vector<Tensor> results = *interpret(func, tensors);
+  if (out->isReal())
+    out->reals = doublesOf(results.front());
+  else
+    out->ints = std::move(results.front().ints);
+  return out;
+}
+
+static Value toDouble(Scalars &s, Value v, bool isUnsigned) {
+  Type real = s.b.getF64Type();
+  if (v.getType() == real)
+    return v;
+  if (Scalars::isReal(v))
+    return arith::ExtFOp::create(s.b, s.loc, real, v);
+  return s.toReal(v, isUnsigned, real);
 }
 
 Fold fold::cast(Folding &f, HostRef &out) {
@@ -51,26 +109,24 @@ Fold fold::cast(Folding &f, HostRef &out) {
                 to != TensorProto::STRING && to != TensorProto::COMPLEX64);
   if (!known)
     return f.fail(formatv("it casts a constant to {0}", typeName(to)));
-  auto t = f.make(to, x->shape);
-  if (!t)
-    return Fold::Failed;
-  for (size_t i = 0; i < x->size(); ++i) {
-    if (t->isReal()) {
-      t->reals[i] = x->isReal() ? roundToType(to, x->reals[i])
-                                : realFrom(x->ints[i], x->type, to);
-    } else if (!x->isReal()) {
-      t->ints[i] = wrapTo(to, x->ints[i]);
-    } else if (to == TensorProto::BOOL) {
-      t->ints[i] = x->reals[i] != 0;
-    } else {
-      if (!(std::abs(x->reals[i]) < 9.2e18))
-        return f.fail(formatv("it casts the value {0} to {1}", x->reals[i],
-                              typeName(to)));
-      t->ints[i] = wrapTo(to, int64_t(x->reals[i]));
-    }
-  }
-  out = t;
-  return Fold::Folded;
+  const bool isReal = HostTensor::isRealType(to);
+  if (x->isReal() && !isReal && to != TensorProto::BOOL)
+    for (double v : x->reals)
+      if (!(std::abs(v) < 9.2e18))
+        return f.fail(
+            formatv("it casts the value {0} to {1}", v, typeName(to)));
+  out = evaluate(f, {x}, to, [&](Scalars &s, ValueRange a) -> Value {
+    if (to == TensorProto::BOOL)
+      return s.sub(s.whole(1), s.flag(s.equal(a[0], s.number(0, a[0]))));
+    if (!isReal)
+      return x->isReal() ? s.toWhole(a[0]) : a[0];
+    if (to == TensorProto::FLOAT && !x->isReal())
+      return s.toReal(a[0], isUnsigned(x->type)); // rounded once
+    return to == TensorProto::FLOAT && x->type == to
+               ? a[0]
+               : toDouble(s, a[0], isUnsigned(x->type));
+  });
+  return out ? Fold::Folded : Fold::Failed;
 }
 
 Fold fold::binary(Folding &f, HostRef &out) {
@@ -80,72 +136,38 @@ Fold fold::binary(Folding &f, HostRef &out) {
   const HostTensor *a = f.in(0), *b = f.in(1);
   if (!a || !b)
     return f.fail("an input is missing");
-  if (op == "Pow" && a->isReal() && !b->isReal())
+  const bool isPower = op == "Pow";
+  if (isPower && a->isReal() && !b->isReal())
     ; // the exponent may have a type of its own
   else if (a->type != b->type)
     return f.fail(formatv("its inputs have the types {0} and {1}",
                           typeName(a->type), typeName(b->type)));
-  std::optional<Shape> shape = broadcast(a->shape, b->shape);
-  if (!shape)
+  if (!broadcast(a->shape, b->shape))
     return f.fail(formatv("its inputs' shapes {0} and {1} do not broadcast",
                           describe(a->shape), describe(b->shape)));
-  bool compares = op == "Equal";
-  auto t = f.make(compares ? int(TensorProto::BOOL) : a->type, *shape);
-  if (!t)
+  if (op == "Div" && !a->isReal() && a->size() &&
+      llvm::is_contained(b->ints, 0))
+    return f.fail("it divides a constant by zero");
+  const int type = op == "Equal" ? int(TensorProto::BOOL) : a->type;
+  auto compute = [&](Scalars &s, ValueRange v) -> Value {
+    if (isPower)
+      return s.apply<math::PowFOp>(toDouble(s, v[0], isUnsigned(a->type)),
+                                   toDouble(s, v[1], isUnsigned(b->type)));
+    return scalarBinary(s, op, v[0], v[1], {isUnsigned(a->type)});
+  };
+  if (!isPower || a->isReal()) {
+    out = evaluate(f, {a, b}, type, compute);
+    return out ? Fold::Folded : Fold::Failed;
+  }
+  // Powers of integers are exact in a double up to a bound.
+  auto powers = evaluate(f, {a, b}, TensorProto::DOUBLE, compute);
+  if (!powers)
     return Fold::Failed;
-  bool bad = false;
-  auto real = [&](double x, double y) -> double {
-    if (op == "Add")
-      return x + y;
-    if (op == "Sub")
-      return x - y;
-    if (op == "Mul")
-      return x * y;
-    if (op == "Div")
-      return x / y;
-    if (op == "Min")
-      return std::min(x, y);
-    if (op == "Max")
-      return std::max(x, y);
-    return std::pow(x, y);
-  };
-  auto integer = [&](int64_t x, int64_t y) -> int64_t {
-    if (op == "Add")
-      return int64_t(uint64_t(x) + uint64_t(y));
-    if (op == "Sub")
-      return int64_t(uint64_t(x) - uint64_t(y));
-    if (op == "Mul")
-      return int64_t(uint64_t(x) * uint64_t(y));
-    if (op == "Min")
-      return std::min(x, y);
-    if (op == "Max")
-      return std::max(x, y);
-    if (op == "Div") {
-      bad |= y == 0 || (y == -1 && x == INT64_MIN);
-      return bad ? 0 : x / y;
-    }
-    double power = std::pow(double(x), double(y));
-    bad |= !(std::abs(power) < 9e15); // exact in a double
-    return bad ? 0 : int64_t(power);
-  };
-  size_t i = 0;
-  forEachIndex(t->shape, [&](ArrayRef<int64_t> index) {
-    size_t p = broadcastOffset(a->shape, index);
-    size_t q = broadcastOffset(b->shape, index);
-    if (compares)
-      t->ints[i] =
-          a->isReal() ? a->reals[p] == b->reals[q] : a->ints[p] == b->ints[q];
-    else if (a->isReal())
-      t->reals[i] = roundToType(
-          t->type,
-          real(a->reals[p], b->isReal() ? b->reals[q] : double(b->ints[q])));
-    else
-      t->ints[i] = wrapTo(t->type, integer(a->ints[p], b->ints[q]));
-    ++i;
-  });
-  if (bad)
-    return f.fail("it divides a constant by zero, or overflows");
-  out = t;
+  for (double v : powers->reals)
+    if (!(std::abs(v) < 9e15))
+      return f.fail("it raises a constant to a power that overflows");
+  out = evaluate(f, {powers.get()}, type,
+                 [](Scalars &s, ValueRange v) { return s.toWhole(v[0]); });
   return Fold::Folded;
 }
 
@@ -154,31 +176,10 @@ Fold fold::unary(Folding &f, HostRef &out) {
   if (!x)
     return Fold::NotFoldable;
   StringRef op = f.node.op();
-  auto t = std::make_shared<HostTensor>(*x);
-  if (!x->isReal()) {
-    if (op != "Neg" && op != "Abs")
-      return Fold::NotFoldable;
-    for (int64_t &v : t->ints)
-      if (op == "Neg" || v < 0)
-        v = wrapTo(t->type, int64_t(0 - uint64_t(v)));
-    out = t;
-    return Fold::Folded;
-  }
-  for (double &v : t->reals) {
-    if (op == "Sqrt")
-      v = std::sqrt(v);
-    else if (op == "Neg")
-      v = -v;
-    else if (op == "Abs")
-      v = std::abs(v);
-    else if (op == "Floor")
-      v = std::floor(v);
-    else if (op == "Ceil")
-      v = std::ceil(v);
-    else if (op == "Reciprocal")
-      v = 1 / v;
-    v = roundToType(t->type, v);
-  }
-  out = t;
-  return Fold::Folded;
+  if (!x->isReal() && op != "Neg" && op != "Abs")
+    return Fold::NotFoldable;
+  out = evaluate(f, {x}, x->type, [&](Scalars &s, ValueRange a) {
+    return isUnsigned(x->type) && op == "Abs" ? a[0] : scalarUnary(s, op, a[0]);
+  });
+  return out ? Fold::Folded : Fold::Failed;
 }

@@ -119,6 +119,14 @@ mlir::Value wrapped(Place &place, mlir::Value v, int onnxType);
 mlir::Value
 eachOf(Place &place, llvm::ArrayRef<mlir::Value> in, int onnxType,
        llvm::function_ref<mlir::Value(host::Scalars &, mlir::ValueRange)> body);
+/// What `op` computes of one scalar, and of two; shifts go left and remainders
+/// have the sign of the divisor unless the form says otherwise.
+struct BinaryForm {
+  bool isUnsigned = false, goesRight = false, isFmod = false;
+};
+mlir::Value scalarUnary(host::Scalars &s, llvm::StringRef op, mlir::Value x);
+mlir::Value scalarBinary(host::Scalars &s, llvm::StringRef op, mlir::Value p,
+                         mlir::Value q, const BinaryForm &form);
 mlir::Value convertTo(Place &place, mlir::Value v, int from, int to);
 mlir::Value computeBinary(NodeContext &node, llvm::StringRef op, mlir::Value x,
                           mlir::Value y, int onnxType);

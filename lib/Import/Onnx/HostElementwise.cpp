@@ -37,7 +37,11 @@ static const llvm::StringMap<UnaryInfo> &unaries() {
   using S = Scalars;
   static const llvm::StringMap<UnaryInfo> table = {
       {"Abs", {magnitude, false}},
-      {"Neg", {[](S &s, Value x) { return s.sub(zeroOf(s, x), x); }, false}},
+      {"Neg",
+       {[](S &s, Value x) {
+          return Scalars::isReal(x) ? s.neg(x) : s.sub(s.whole(0), x);
+        },
+        false}},
       {"Sign",
        {[](S &s, Value x) {
           Value up =
@@ -71,13 +75,18 @@ static const llvm::StringMap<UnaryInfo> &unaries() {
       {"Tanh", {[](S &s, Value x) { return s.apply<math::TanhOp>(x); }, true}},
       {"Erf", {[](S &s, Value x) { return s.apply<math::ErfOp>(x); }, true}},
       {"Sigmoid", {[](S &s, Value x) { return numeric::sigmoid(s, x); }, true}},
-      {"Reciprocal", {[](S &s, Value x) { return s.div(s.real(1), x); }, true}},
+      {"Reciprocal",
+       {[](S &s, Value x) { return s.div(s.number(1, x), x); }, true}},
       {"Softplus",
        {[](S &s, Value x) { return numeric::softplus(s, x); }, true}},
       {"FastGelu",
        {[](S &s, Value x) { return numeric::geluTanh(s, x); }, true}},
   };
   return table;
+}
+
+Value importer::scalarUnary(Scalars &s, StringRef op, Value x) {
+  return unaries().lookup(op).fn(s, x);
 }
 
 LogicalResult onhost::unary(NodeContext &node) {
@@ -173,60 +182,65 @@ static Value floorMod(Scalars &s, Value x, Value y, bool isUnsigned) {
   return s.select(isZero, r, s.select(differ, s.add(r, y), r));
 }
 
+Value importer::scalarBinary(Scalars &s, StringRef op, Value p, Value q,
+                             const BinaryForm &form) {
+  if (op == "Add")
+    return s.add(p, q);
+  if (op == "Sub")
+    return s.sub(p, q);
+  if (op == "Mul")
+    return s.mul(p, q);
+  if (op == "Div")
+    return s.div(p, q, form.isUnsigned);
+  if (op == "Max")
+    return s.max(p, q, form.isUnsigned);
+  if (op == "Min")
+    return s.min(p, q, form.isUnsigned);
+  if (op == "Mod")
+    return form.isFmod ? s.rem(p, q, form.isUnsigned)
+                       : floorMod(s, p, q, form.isUnsigned);
+  if (op == "Pow")
+    return Scalars::isReal(p) ? s.apply<math::PowFOp>(p, q) : power(s, p, q);
+  if (op == "Equal")
+    return s.flag(s.equal(p, q));
+  if (op == "Less")
+    return s.flag(s.less(p, q, form.isUnsigned));
+  if (op == "Greater")
+    return s.flag(s.less(q, p, form.isUnsigned));
+  if (op == "LessOrEqual")
+    return s.flag(s.notLess(q, p, form.isUnsigned));
+  if (op == "GreaterOrEqual")
+    return s.flag(s.notLess(p, q, form.isUnsigned));
+  if (op == "And" || op == "BitwiseAnd")
+    return s.both(p, q);
+  if (op == "Or" || op == "BitwiseOr")
+    return s.either(p, q);
+  if (op == "Xor" || op == "BitwiseXor")
+    return s.exclusive(p, q);
+  assert(op == "BitShift" && "the table of operations names it");
+  // A shift by the width or more, or by a negative number, leaves nothing,
+  // or the sign.
+  Value far = s.notLess(q, s.whole(64), true), none = s.whole(0);
+  if (form.goesRight && !form.isUnsigned)
+    return s.apply<arith::ShRSIOp>(p, s.select(far, s.whole(63), q));
+  Value by = s.select(far, none, q);
+  Value moved = form.goesRight ? s.apply<arith::ShRUIOp>(p, by)
+                               : s.apply<arith::ShLIOp>(p, by);
+  return s.select(far, none, moved);
+}
+
 Value importer::computeBinary(NodeContext &node, StringRef op, Value x, Value y,
                               int type) {
-  bool u = isUnsigned(type);
   int result =
       llvm::StringSwitch<int>(op)
           .Cases({"Equal", "Less", "Greater", "LessOrEqual"}, TensorProto::BOOL)
           .Cases({"GreaterOrEqual", "And", "Or", "Xor"}, TensorProto::BOOL)
           .Default(type);
-  bool left = node.getString("direction", "LEFT") == "LEFT";
-  bool fmod = node.getInt("fmod", 0) != 0;
-  return eachOf(node, {x, y}, result, [&](Scalars &s, ValueRange a) -> Value {
-    Value p = a[0], q = a[1];
-    if (op == "Add")
-      return s.add(p, q);
-    if (op == "Sub")
-      return s.sub(p, q);
-    if (op == "Mul")
-      return s.mul(p, q);
-    if (op == "Div")
-      return s.div(p, q, u);
-    if (op == "Max")
-      return s.max(p, q, u);
-    if (op == "Min")
-      return s.min(p, q, u);
-    if (op == "Mod")
-      return fmod ? s.rem(p, q, u) : floorMod(s, p, q, u);
-    if (op == "Pow")
-      return Scalars::isReal(p) ? s.apply<math::PowFOp>(p, q) : power(s, p, q);
-    if (op == "Equal")
-      return s.flag(s.equal(p, q));
-    if (op == "Less")
-      return s.flag(s.less(p, q, u));
-    if (op == "Greater")
-      return s.flag(s.less(q, p, u));
-    if (op == "LessOrEqual")
-      return s.flag(s.notLess(q, p, u));
-    if (op == "GreaterOrEqual")
-      return s.flag(s.notLess(p, q, u));
-    if (op == "And" || op == "BitwiseAnd")
-      return s.both(p, q);
-    if (op == "Or" || op == "BitwiseOr")
-      return s.either(p, q);
-    if (op == "Xor" || op == "BitwiseXor")
-      return s.exclusive(p, q);
-    assert(op == "BitShift" && "the table of operations names it");
-    // A shift by the width or more, or by a negative number, leaves nothing,
-    // or the sign.
-    Value far = s.notLess(q, s.whole(64), true), none = s.whole(0);
-    if (!left && !u)
-      return s.apply<arith::ShRSIOp>(p, s.select(far, s.whole(63), q));
-    Value by = s.select(far, none, q);
-    Value moved =
-        left ? s.apply<arith::ShLIOp>(p, by) : s.apply<arith::ShRUIOp>(p, by);
-    return s.select(far, none, moved);
+  BinaryForm form{isUnsigned(type),
+                  node.getString("direction", "LEFT") != "LEFT",
+                  node.getInt("fmod", 0) != 0};
+  return eachOf(node, {x, y}, result, [&](Scalars &s, ValueRange a) {
+    return scalarBinary(s, op, a[0], a[1], form);
   });
 }
 

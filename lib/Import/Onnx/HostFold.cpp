@@ -45,6 +45,8 @@ void importer::foldResults(NodeContext &node) {
       return;
     if (!seen.insert(op).second)
       continue;
+    if (isa<scf::WhileOp>(op)) // nobody knows how long it takes
+      return;
     llvm::append_range(work, op->getOperands());
     op->walk([&](Operation *inner) {
       for (Value v : inner->getOperands())
@@ -102,7 +104,7 @@ void LoopsSince::note(const Refusal &why) {
                   : block->empty() ? nullptr
                                    : &block->front();
   for (; op; op = op->getNextNode()) {
-    if (!isa<linalg::GenericOp, scf::ForOp>(op))
+    if (!isa<linalg::GenericOp, scf::ForOp, scf::WhileOp>(op))
       continue;
     auto text = [&](StringRef s) {
       return StringAttr::get(op->getContext(), s);

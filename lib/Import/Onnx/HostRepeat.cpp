@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scan and Loop: the body is imported, as a graph of its own, into one loop
 // with a trip count, which carries the body's values from trip to trip and the
-// sequences that it gives, of which each trip writes its part. What the body
-// reads from around itself are the node's last inputs (Graph.cpp).
+// sequences that it gives, of which each trip writes its part. If the number of
+// trips or a condition is computed while the model runs, the loop becomes one
+// with a condition. What the body reads from around itself are the node's last
+// inputs (Graph.cpp).
 #include "Host.h"
 #include "Placement.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -37,17 +40,27 @@ public:
   /// an element of each sequence among the inputs after these. It gives, after
   /// a Loop's condition, the next carried values and an element of each
   /// sequence among the results.
-  LogicalResult build(int64_t trips);
+  LogicalResult build();
 
   int64_t first = 0;   ///< of the node's inputs: carried values
   int64_t carried = 0; ///< values from trip to trip
   std::vector<Sequence> takes, gives;
-  bool isLoop = false; ///< begins with a number and a condition
+  bool isLoop = false;          ///< begins with a number and a condition
+  std::optional<int64_t> count; ///< trips at most, if that is a constant
+  /// If they are computed: trips at most, and whether there is a first one.
+  Value most, condition;
 
 private:
   LogicalResult begin();
   LogicalResult enter();
   LogicalResult leave();
+  /// The condition that the body computes; null if it is always true.
+  FailureOr<Value> readCondition(Place &place);
+  LogicalResult checkCount();
+  LogicalResult dropSequences();
+  /// The loop as one with a condition: a computed one, `goesOn`, or none.
+  LogicalResult repeatWhile(Value goesOn, ArrayRef<Value> next);
+  LogicalResult giveResults(ValueRange values);
   TensorRef tensorOf(Value v, int type);
   /// The place of a sequence's element in this trip.
   Value placeOf(const Sequence &sequence);
@@ -61,12 +74,14 @@ private:
   NodeContext &node;
   OpBuilder &b;
   const onnx::GraphProto &proto;
-  int64_t trips = 0;
+  int64_t trips = 1; ///< if they are known
   std::unique_ptr<Graph> body;
   Refusals refused;
   std::optional<ImportState> inner;
   scf::ForOp loop;
   Value numbers, last; ///< of the trips, outside of the loop; of the last one
+  Value number;        ///< of this trip, in the loop
+  SmallVector<int> types; ///< of what the body gives
   SmallVector<Value> initial, sequences;
 };
 } // namespace
@@ -147,8 +162,8 @@ LogicalResult Repetition::enter() {
     inner->tensors[proto.input(input++).name()] = std::move(t);
   };
   if (isLoop) {
-    give(tensorOf(sliceAt(place, numbers, loop.getInductionVar(), {}, {}),
-                  TensorProto::INT64));
+    number = sliceAt(place, numbers, loop.getInductionVar(), {}, {});
+    give(tensorOf(number, TensorProto::INT64));
     auto truth = std::make_shared<HostTensor>();
     truth->type = TensorProto::BOOL;
     truth->ints = {1};
@@ -174,29 +189,157 @@ LogicalResult Repetition::enter() {
   return success(refused.empty());
 }
 
+FailureOr<Value> Repetition::readCondition(Place &place) {
+  if (!isLoop)
+    return Value();
+  TensorRef goesOn = inner->lookup(nameOf(0));
+  if (!goesOn || goesOn->unknown)
+    return failure();
+  if (!goesOn->isPlainConstant()) {
+    Value v = hostValue(place, goesOn, "condition '" + nameOf(0) + "'");
+    if (v && elementCount(goesOn->shape) != 1)
+      place.refuse(formatv("its condition '{0}' has the shape {1}, not one "
+                           "element",
+                           nameOf(0), describe(goesOn->shape)),
+                   "export the model anew");
+    llvm::append_range(node.refusals, place.refusals);
+    if (!place.refusals.empty())
+      return failure();
+    return loops(place).reshape(v, {});
+  }
+  if (goesOn->constant->ints.size() != 1 || !goesOn->constant->ints.front()) {
+    node.refuse(
+        formatv("its condition '{0}' ends it after one trip", nameOf(0)),
+        "export the model without this loop");
+    return failure();
+  }
+  return Value();
+}
+
+/// What is known of the number of trips has a limit.
+LogicalResult Repetition::checkCount() {
+  const int64_t around = std::max<int64_t>(node.state.trips, 1);
+  if (!count)
+    return node.refuse("nothing ends it: it has neither a trip count nor a "
+                       "condition that is computed",
+                       "export it with one of them");
+  if (*count > kMostTrips / around)
+    return node.refuse(
+        around > 1 ? formatv("it has {0} trips in a body that runs {1} times",
+                             *count, around)
+                         .str()
+                   : formatv("it has {0} trips", *count).str(),
+        formatv("up to {0} are supported", kMostTrips));
+  return success();
+}
+
+/// How many elements they have is known only afterwards.
+LogicalResult Repetition::dropSequences() {
+  for (size_t i = 0; i < gives.size(); ++i)
+    if (const size_t output = size_t(carried) + i; node.outputUsed(output))
+      return node.refuse(
+          formatv("its output {0} ('{1}') has an element for each trip, and "
+                  "how many there are is computed while the model runs",
+                  output, node.proto.output(int(output))),
+          "export it as a loop of known length (constants folded, the "
+          "condition true), or carry what is needed in a tensor of fixed "
+          "shape");
+  gives.clear();
+  return success();
+}
+
+LogicalResult Repetition::repeatWhile(Value goesOn, ArrayRef<Value> next) {
+  auto whole = [&](int64_t v) { return wholeConstant(node, {}, {v}); };
+  b.setInsertionPoint(loop);
+  SmallVector<Value> begins{whole(0)};
+  if (goesOn)
+    begins.push_back(condition ? condition : whole(1));
+  const size_t first = begins.size();
+  llvm::append_range(begins, initial);
+  auto made =
+      scf::WhileOp::create(b, node.loc, ValueRange(begins).getTypes(), begins);
+  const SmallVector<Location> locations(begins.size(), node.loc);
+  auto blockIn = [&](Region &region) {
+    return b.createBlock(&region, {}, ValueRange(begins).getTypes(), locations);
+  };
+  // Tensors are read in the region, so that no scalars come from other tasks.
+  Block *before = blockIn(made.getBefore());
+  Value holds;
+  auto require = [&](Value v) {
+    holds = holds ? arith::AndIOp::create(b, node.loc, holds, v) : v;
+  };
+  auto scalar = [&](Value tensor) -> Value {
+    return tensor::ExtractOp::create(b, node.loc, tensor, ValueRange());
+  };
+  auto constant = [&](int64_t v) -> Value {
+    return arith::ConstantOp::create(b, node.loc, b.getI64IntegerAttr(v));
+  };
+  auto compare = [&](arith::CmpIPredicate kind, Value x, Value y) {
+    require(arith::CmpIOp::create(b, node.loc, kind, x, y));
+  };
+  if (Value truth = goesOn ? Value(before->getArgument(1)) : condition)
+    compare(arith::CmpIPredicate::ne, scalar(truth), constant(0));
+  if (most || count)
+    compare(arith::CmpIPredicate::slt, scalar(before->getArgument(0)),
+            most ? scalar(most) : constant(*count));
+  scf::ConditionOp::create(b, node.loc, holds, before->getArguments());
+
+  Block *trip = blockIn(made.getAfter());
+  IRMapping map;
+  map.map(ValueRange(loop.getRegionIterArgs()),
+          ValueRange(trip->getArguments()).drop_front(first));
+  map.map(number, trip->getArgument(0));
+  for (auto [from, to] : map.getValueMap())
+    Value(from).replaceAllUsesWith(to);
+  number.getDefiningOp()->erase();
+  trip->getOperations().splice(trip->end(), loop.getBody()->getOperations());
+  if (trip->mightHaveTerminator())
+    trip->getTerminator()->erase();
+  SmallVector<Value> yielded{loops(node).map(
+      {trip->getArgument(0)}, b.getI64Type(),
+      [](Scalars &s, ValueRange a) { return s.add(a[0], s.whole(1)); })};
+  if (goesOn)
+    yielded.push_back(map.lookupOrDefault(goesOn));
+  for (Value v : next)
+    yielded.push_back(map.lookupOrDefault(v));
+  scf::YieldOp::create(b, node.loc, yielded);
+  loop.erase();
+  loop = {};
+  // Out of a loop without trips only what cannot fail.
+  moveLoopInvariantCode(
+      &made.getAfter(),
+      [](Value v, Region *region) {
+        return !region->isAncestor(v.getParentRegion());
+      },
+      [](Operation *op, Region *) {
+        return isMemoryEffectFree(op) && isSpeculatable(op) &&
+               !op->walk([](tensor::ExtractOp) {
+                    return WalkResult::interrupt();
+                  }).wasInterrupted();
+      },
+      [&](Operation *op, Region *) { op->moveBefore(made); });
+  b.setInsertionPointAfter(made);
+  return giveResults(made.getResults().drop_front(first));
+}
+
 /// The body's outputs, and the node's.
 LogicalResult Repetition::leave() {
   Place place(*inner, node.name, node.writtenOp);
+  FailureOr<Value> goesOn = readCondition(place);
+  if (failed(goesOn))
+    return failure();
+  const bool isCounted = !most && !condition && !*goesOn;
+  // A first condition that is computed does not end it.
+  if ((!most && !*goesOn && failed(checkCount())) ||
+      (!isCounted && failed(dropSequences())))
+    return failure();
   auto given = [&](int64_t output) -> TensorRef {
     TensorRef t = inner->lookup(nameOf(output));
     return t && !t->unknown ? t : nullptr;
   };
-  if (isLoop) {
-    TensorRef goesOn = given(0);
-    if (!goesOn)
-      return failure();
-    if (!goesOn->isPlainConstant() || goesOn->constant->ints.size() != 1)
-      return node.refuse(
-          formatv("its condition '{0}' is computed in the body", nameOf(0)),
-          "export it as a loop of known length, whose condition is true");
-    if (!goesOn->constant->ints.front())
-      return node.refuse(
-          formatv("its condition '{0}' ends it after one trip", nameOf(0)),
-          "export the model without this loop");
-  }
   SmallVector<Value> results;
-  SmallVector<int> types;
-  const int64_t before = isLoop, outputs = proto.output_size();
+  const int64_t before = isLoop,
+                outputs = before + carried + int64_t(gives.size());
   for (int64_t i = before; i < outputs; ++i) {
     TensorRef t = given(i);
     Value v =
@@ -223,6 +366,8 @@ LogicalResult Repetition::leave() {
                 text(types[i], results[i])),
         "export it with shapes and types that stay from trip to trip");
   }
+  if (!isCounted)
+    return repeatWhile(*goesOn, results);
   OpBuilder &in = inner->builder;
   if (carried)
     scf::YieldOp::create(in, node.loc, ArrayRef(results).take_front(carried));
@@ -271,7 +416,11 @@ LogicalResult Repetition::leave() {
   }
   moveLoopInvariantCode(cast<LoopLikeOpInterface>(loop.getOperation()));
   b.setInsertionPointAfter(loop);
-  for (auto [i, result] : llvm::enumerate(loop.getResults())) {
+  return giveResults(loop.getResults());
+}
+
+LogicalResult Repetition::giveResults(ValueRange values) {
+  for (auto [i, result] : llvm::enumerate(values)) {
     Value v = result;
     if (int64_t(i) >= carried)
       v = moved(node, v, gives[i - size_t(carried)].axis, /*toFront=*/false);
@@ -281,16 +430,11 @@ LogicalResult Repetition::leave() {
   return success();
 }
 
-LogicalResult Repetition::build(int64_t count) {
-  trips = count;
-  const int64_t around = std::max<int64_t>(node.state.trips, 1);
-  if (trips > kMostTrips / around)
-    return node.refuse(
-        around > 1 ? formatv("it has {0} trips in a body that runs {1} times",
-                             trips, around)
-                         .str()
-                   : formatv("it has {0} trips", trips).str(),
-        formatv("up to {0} are supported", kMostTrips));
+LogicalResult Repetition::build() {
+  // Whether the body computes a condition is known at its end.
+  if (!most && !condition && count &&
+      *count <= kMostTrips / std::max<int64_t>(node.state.trips, 1))
+    trips = *count;
   body = readBody(proto, node.state.graph, refused);
   if (!body) {
     llvm::append_range(node.refusals, refused);
@@ -301,9 +445,11 @@ LogicalResult Repetition::build(int64_t count) {
   if (succeeded(enter()) && succeeded(leave()))
     return success();
   llvm::append_range(node.refusals, refused);
-  b.setInsertionPointAfter(loop);
   inner.reset();
-  loop.erase();
+  if (loop) {
+    b.setInsertionPointAfter(loop);
+    loop.erase();
+  }
   return failure();
 }
 
@@ -376,7 +522,7 @@ LogicalResult onhost::scan(NodeContext &node) {
       !readSequences(node, "scan_output_axes", "scan_output_directions", given,
                      repetition.gives))
     return failure();
-  std::optional<int64_t> trips;
+  std::optional<int64_t> &trips = repetition.count;
   for (auto [i, sequence] : llvm::enumerate(repetition.takes)) {
     const size_t number = size_t(repetition.carried) + i;
     TensorRef t = node.input(number);
@@ -395,7 +541,7 @@ LogicalResult onhost::scan(NodeContext &node) {
                                  *trips, length));
     trips = length;
   }
-  return repetition.build(*trips);
+  return repetition.build();
 }
 
 //===----------------------------------------------------------------------===//
@@ -414,21 +560,30 @@ LogicalResult onhost::loop(NodeContext &node) {
     return failure();
   repetition.gives.resize(
       size_t(proto->output_size() - 1 - repetition.carried));
-  TensorRef most = node.input(0), condition = node.input(1);
-  if (!most)
-    return node.refuse("it has no trip count",
-                       "export it as a loop of known length");
-  for (auto [t, what] :
-       {std::pair(most, "trip count"), std::pair(condition, "first condition")})
-    if (t && (!t->isPlainConstant() || t->constant->ints.size() != 1))
-      return node.refuse(
-          formatv("its {0} is computed while the model runs", what),
-          "export it as a loop of known length (constants "
-          "folded)");
-  const bool isRun = !condition || condition->constant->ints.front();
-  const int64_t trips = isRun ? most->constant->ints.front() : 0;
-  if (trips > 0)
-    return repetition.build(trips);
+  bool isRun = true;
+  for (size_t i : {0, 1}) {
+    TensorRef t = node.input(i);
+    if (!t)
+      continue;
+    if (elementCount(t->shape) != 1 || HostTensor::isRealType(typeOf(t)))
+      return node.refuse(formatv("its {0} is {1}{2}, not one {3}",
+                                 i ? "first condition" : "trip count",
+                                 typeName(typeOf(t)), describe(t->shape),
+                                 i ? "truth" : "integer"),
+                         "export the model anew");
+    if (!t->isPlainConstant()) {
+      Value v = hostValue(node, i);
+      if (!v)
+        return failure();
+      (i ? repetition.condition : repetition.most) = loops(node).reshape(v, {});
+    } else if (i) {
+      isRun = t->constant->ints.front();
+    } else {
+      repetition.count = t->constant->ints.front();
+    }
+  }
+  if (isRun && repetition.count.value_or(1) > 0)
+    return repetition.build();
   if (!repetition.gives.empty())
     return node.refuse("it has no trips, so that its sequences have no "
                        "elements",

@@ -5,6 +5,7 @@
 // host takes it if it can), or refuses it for good. A declined attempt has no
 // effect: its results are dropped and what it built is dead code.
 #include "Placement.h"
+#include "Bounds.h"
 #include "Host.h"
 #include "Network.h"
 #include "rhizome/Support/HostReason.h"
@@ -31,15 +32,17 @@ static std::optional<Outcome> foldConstant(NodeContext &node,
     if (!folder || (t && !t->isPlainConstant()))
       return std::nullopt;
     hosts.push_back(t ? t->constant : nullptr);
-    if (t && halfType(node.context, t->onnx) && t->constant->type != t->onnx) {
-      auto half = std::make_shared<HostTensor>(*t->constant);
-      half->type = t->onnx;
-      hosts.back() = half;
+    if (t && t->constant->isReal() && HostTensor::isRealType(t->onnx) &&
+        t->constant->type != t->onnx) {
+      auto own = std::make_shared<HostTensor>(*t->constant);
+      own->type = t->onnx;
+      hosts.back() = own;
     }
   }
   ImportState &state = node.state;
   int64_t left = state.options.limits.foldedElements - state.foldedElements;
-  Folding folding{node.file, hosts, std::min(left, kMaxFoldedElements), ""};
+  Folding folding{node.file, hosts, node.context,
+                  std::min(left, kMaxFoldedElements), ""};
   HostRef out;
   switch (folder(folding, out)) {
   case Fold::NotFoldable:
@@ -95,9 +98,7 @@ static Outcome tryHost(NodeContext &node, NodeBuilder builder,
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Placeholders for a refused node's results, of known shape where the file or
-/// the operation says it.
-static void giveUnknown(NodeContext &node) {
+void importer::giveUnknown(NodeContext &node) {
   const Graph &graph = node.state.graph;
   const OnnxOperation *operation = findOperation(node.op());
   for (const std::string &name : node.proto.output()) {
@@ -168,6 +169,14 @@ static void settle(NodeContext &node, const OnnxOperation *operation,
 
 void importer::importNode(ImportState &state, const Node &file, Sides sides,
                           Refusals &refusals) {
+  if (readsBounds(state, file))
+    importBounded(state, file, sides, refusals);
+  else
+    importPlain(state, file, sides, refusals);
+}
+
+void importer::importPlain(ImportState &state, const Node &file, Sides sides,
+                           Refusals &refusals) {
   const OnnxOperation *operation = findOperation(file);
   NodeContext node(state, file);
   auto refuse = [&] {

@@ -16,6 +16,13 @@ enum class Sides { Network, NetworkOrHost };
 void importNode(ImportState &state, const Node &file, Sides sides,
                 Refusals &refusals);
 
+/// The same for a node whose inputs have no bounds (Bounds.h).
+void importPlain(ImportState &state, const Node &file, Sides sides,
+                 Refusals &refusals);
+/// Placeholders for a refused node's results, of known shape where the file or
+/// the operation says it.
+void giveUnknown(NodeContext &node);
+
 /// Imports the node `first` of the graph, with those of the same expansion: as
 /// part of the network if all can be, otherwise the original operation on
 /// the host, otherwise part by part. Returns the index of the next node.

@@ -20,10 +20,10 @@ int64_t importer::lastAxis(int64_t axis, size_t rank) {
 
 TensorRef importer::constantTensor(MLIRContext *context, HostRef host) {
   auto t = std::make_shared<GraphTensor>();
-  if (halfType(context, host->type))
+  if (host->isReal() && host->type != TensorProto::FLOAT)
     t->onnx = host->type;
   // Other float types whose values float32 can represent are equivalent to
-  // float32.
+  // float32, except where constants are computed.
   if (host->isReal() && host->type != TensorProto::FLOAT &&
       llvm::all_of(host->reals,
                    [](double v) { return double(float(v)) == v; })) {
@@ -46,6 +46,7 @@ TensorRef importer::transposed(const TensorRef &t,
                                ArrayRef<int64_t> permutation) {
   auto out = std::make_shared<GraphTensor>();
   out->constant = permute(*t->constant, permutation);
+  out->onnx = t->onnx;
   out->shape = out->constant->shape;
   out->element = t->element;
   out->steps = t->steps;
@@ -58,6 +59,7 @@ TensorRef importer::transposed(const TensorRef &t,
 TensorRef importer::reshaped(const TensorRef &t, Shape shape) {
   auto out = std::make_shared<GraphTensor>();
   out->constant = withShape(*t->constant, shape);
+  out->onnx = t->onnx;
   out->shape = shape;
   out->element = t->element;
   out->steps = t->steps;

@@ -20,6 +20,15 @@ struct QuantStep {
   osa::Rounding rounding = osa::Rounding::HalfEven;
 };
 
+/// An axis that holds data from 0 up to a size that is known when the model
+/// runs; what comes after that is of no meaning. `size` is the graph input that
+/// gives it.
+struct Bound {
+  int64_t axis = 0;
+  std::string size;
+  bool operator==(const Bound &) const = default;
+};
+
 /// The properties of one ONNX tensor.
 struct GraphTensor {
   Shape shape;        ///< in ONNX's layout
@@ -34,6 +43,9 @@ struct GraphTensor {
   /// The tensor has an integer type in the file; its whole numbers are
   /// represented as reals (element f32), between these bounds.
   std::optional<std::pair<int64_t, int64_t>> whole;
+  std::vector<Bound> bounds; ///< of its axes, ascending
+  /// A constant in which a bound stands for the size.
+  bool ofBound = false;
 
   bool isConstant() const { return constant != nullptr; }
   bool isPlainConstant() const { return constant && steps.empty(); }

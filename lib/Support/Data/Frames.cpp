@@ -142,8 +142,9 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
     if (v >= spec.lo && v <= spec.hi)
       return llvm::Error::success();
     std::string text = llvm::formatv("{0}", v);
-    return input.fail("it holds " + text + ", outside the input's range " +
-                          llvm::Twine(spec.lo) + ".." + llvm::Twine(spec.hi),
+    return input.fail("it holds " + text + ", outside the range " +
+                          llvm::Twine(spec.lo) + ".." + llvm::Twine(spec.hi) +
+                          " of the input '" + spec.name + "'",
                       "give values in that range");
   };
   if (!spec.isFloat) {

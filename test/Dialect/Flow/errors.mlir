@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --split-input-file --verify-diagnostics
-// One case or more of each constraint in Flow.td, named after the type or
+// At least one case of each constraint in Flow.td, named after the type or
 // operation and the constraint. A message begins with the constraint's number.
 
 // expected-error@+1 {{C1: lanes = 0, row = 4, count = 8 must be positive, and row must divide count}}

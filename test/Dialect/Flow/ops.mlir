@@ -15,7 +15,7 @@ flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
   flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 27, FrameElements = 18252, Row = 27}, depths = array<i64>, rhizome.port = 0 : i64} : (!windows) -> ()
 }
 
-// Two readers at a bank.
+// Two readers of one bank.
 // CHECK-LABEL: flow.design @memories
 // CHECK-SAME: #flow.memory<"ddr4", banks = 2, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 14, refresh_every_ns = 7800, refresh_ns = 350>
 !beats = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>

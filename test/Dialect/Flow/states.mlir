@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s | FileCheck %s
 // RUN: %opt %s --osa-integerize | FileCheck %s --check-prefix=TASKS
-// What a model keeps from frame to frame: an argument and a result of @main, and
-// then tensors of its tasks, of which the state is no input.
+// A model's state: first an argument and a result of @main, then tensors of its
+// tasks; it is not listed among the inputs.
 
 // CHECK: module attributes {flow.states = [#flow.state<"h", next = "g", initial = dense<5.000000e-01> : tensor<1x2xf32>>]}
 // TASKS: flow.inputs = ["x"], flow.outputs = ["g"], flow.states = [#flow.state<"h", next = "g", initial = dense<5.000000e-01> : tensor<1x2xf32>>], flow.tasks = [@host0]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --split-input-file --verify-diagnostics
-// One case or more of each constraint of flow.place in Flow.td.
+// At least one case of each constraint of flow.place in Flow.td.
 
 // expected-error@+1 {{C1: flow.tasks lists @place_c1, which is no function with a body and a flow.place}}
 module attributes {flow.inputs = [], flow.outputs = [], flow.tasks = [@place_c1]} {

@@ -24,7 +24,7 @@ module attributes {flow.inputs = ["x"], flow.outputs = ["y"], flow.tasks = [@hos
   func.func @host2(%x: tensor<2xf32> {flow.tensor = "d"}, %past: tensor<2xf32> {flow.tensor = "b"}) -> (tensor<2xf32> {flow.tensor = "y"}) attributes {flow.place = #flow.place<host>} {
     return %x : tensor<2xf32>
   }
-  // What is not a task has no place.
+  // A function that is not a task has no place.
   func.func @node0(%x: tensor<2xf32>) -> tensor<2xf32> {
     return %x : tensor<2xf32>
   }

@@ -4,7 +4,7 @@
 // CHECK: @fixed(!num.fixed<24, 40>, !num.fixed<-4, 12, unsigned>, !num.fixed<64, 64>, !num.fixed<20, -4>)
 func.func private @fixed(!num.fixed<24, 40>, !num.fixed<-4, 12, unsigned>, !num.fixed<64, 64>, !num.fixed<20, -4>)
 
-// A bias that is IEEE 754's is not printed.
+// IEEE 754's bias is not printed.
 // CHECK: @floats(!num.float<5, 10>, !num.float<4, 3, bias = 9, flush, finite>, tensor<2x!num.float<8, 7>>)
 func.func private @floats(!num.float<5, 10, bias = 15>, !num.float<4, 3, finite, bias = 9, flush>, tensor<2x!num.float<8, 7>>)
 

@@ -4,7 +4,7 @@
 // CHECK: func.func private @full(!num.int<s8>, !num.int<u4>, !num.int<s64>, !num.int<u63>)
 func.func private @full(!num.int<s8>, !num.int<u4>, !num.int<s64>, !num.int<u63>)
 
-// A range that is all the width holds is not printed.
+// A range is not printed if it is the full range of the width.
 // CHECK: func.func private @whole(!num.int<s8>, !num.int<u1>)
 func.func private @whole(!num.int<s8, -128:127>, !num.int<u1, 0:1>)
 

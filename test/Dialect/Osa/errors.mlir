@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --split-input-file --verify-diagnostics
-// One case or more of each constraint in Osa.td, named after the operation and
+// At least one case of each constraint in Osa.td, named after the operation and
 // the constraint. A message begins with the constraint's number.
 
 func.func @constant_c1() {

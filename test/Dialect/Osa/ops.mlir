@@ -111,7 +111,7 @@ func.func @reals(%x: tensor<1x4x4x2xf32>, %y: tensor<2xf32>) -> tensor<1x4x4xi64
   return %i : tensor<1x4x4xi64>
 }
 
-// The rounding of ONNX is not printed, the others are, and every function.
+// ONNX's rounding is not printed, others are; every function of osa.unary.
 // CHECK-LABEL: func.func @enumerations
 func.func @enumerations(%x: tensor<2xf32>) {
   // CHECK: osa.quantize %{{[^ ]*}} {

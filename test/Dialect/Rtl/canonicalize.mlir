@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --canonicalize | FileCheck %s
-// What folds to another value; that constants fold to what logic computes is
-// tested with values (unittests/Emit).
+// Operations that fold to another value. That folding of constants gives what the
+// logic computes is tested with values (unittests/Emit).
 
 // CHECK-LABEL: rtl.module @names
 // CHECK-SAME: output_names
