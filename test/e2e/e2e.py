@@ -40,6 +40,7 @@ import torchmlir
 import trained
 import vendorflows
 import weights
+import wheels
 
 SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
@@ -104,6 +105,7 @@ SUITES = {
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "weights": weights.weights,
+    "wheel": wheels.wheel,
     "python": python.python,
     "report": report.report,
     "report-baseline": report.baseline,
