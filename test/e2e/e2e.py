@@ -10,6 +10,7 @@ import sys
 import accuracy
 import bodies
 import boards
+import clients
 import cluster
 import drivers
 import explore
@@ -62,6 +63,7 @@ SUITES = {
     "faults-lengths": faults.lengths,
     "boards": boards.boards,
     "drivers": drivers.drivers,
+    "client-mnist": clients.mnist,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
