@@ -1,6 +1,6 @@
-# Run when the libraries have been installed: each remains once, under the name by
-# which programs load it, since wheels hold no links; and the licences of the
-# Debian packages that they come from lie next to ours.
+# Run when the libraries have been installed. Each remains once, under the name by
+# which programs load it, since wheels hold no links. The drawing library of the
+# report joins them, and the licences of the Debian packages that they come from.
 set(prefix $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 set(licenses ${prefix}/share/doc/rhizome/licenses)
 file(GLOB libraries ${prefix}/lib/rhizome/lib/*.so*)
@@ -20,6 +20,13 @@ endif()
 
 find_program(dpkg_query dpkg-query)
 file(GLOB libraries ${prefix}/lib/rhizome/lib/*.so*)
+foreach(d3 /usr/share/nodejs/d3/dist/d3.min.js /usr/share/javascript/d3/d3.min.js)
+  if(EXISTS ${d3} AND NOT EXISTS ${prefix}/share/rhizome/report/d3.min.js)
+    file(REAL_PATH ${d3} d3)
+    file(COPY_FILE ${d3} ${prefix}/share/rhizome/report/d3.min.js)
+    list(APPEND libraries ${d3})
+  endif()
+endforeach()
 foreach(library IN LISTS libraries)
   get_filename_component(name ${library} NAME)
   set(package)

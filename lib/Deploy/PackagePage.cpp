@@ -255,7 +255,8 @@ private:
                [](const PlannedNode &n) { return !n.segments.empty(); }))
       os << "| `segments` | contents of the device's memories |\n";
     os << "| `host` | drivers in C, C++ and Python |\n"
-          "| `model` | the integer model, golden vectors |\n"
+          "| `model` | the integer model, golden vectors, how it was quantized "
+          "|\n"
           "| `results` | what was measured later |\n";
   }
 

@@ -76,6 +76,8 @@ def tour_of(suite, hidden, has_ranks):
                   "--json")
     suite.check((result.json or {}).get("mismatches") == 0,
                 "no mismatch in RTL")
+    page = (hidden.cwd / "digits.rhz/report.html").read_text()
+    suite.check('"simulate":{' in page, "the report shows what was measured")
     good("evaluate", "digits.rhz", "--data", IMAGES, "--labels",
          "examples/digits/test_labels.npy", says="98.67")
     good("run", "digits.rhz", "--driver", "cpu", "--input", IMAGES, "-n", "5")
