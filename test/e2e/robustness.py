@@ -176,6 +176,14 @@ def told(suite):
                 == float(latency[2].split()[0]),
                 f"a latency that is out of reach: {result.message[:200]}",
                 result.command)
+    # What limits a plan that stands, and one that does not, without a goal.
+    result = plan()
+    suite.check(result.status == 0 and re.search(r"no faster +\w+: ", result.out),
+                "what keeps a plan from being faster", result.command)
+    result = plan("--device", "ice40-up5k")
+    suite.check(result.status == 1 and "does not fit 'ice40-up5k': " in result.err
+                and "goal" not in result.err.split("\n")[0],
+                f"what does not fit: {result.message[:200]}", result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
