@@ -82,6 +82,7 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
+    "nodes-failover": nodes.failover,
     "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,
