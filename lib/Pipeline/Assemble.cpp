@@ -3,10 +3,10 @@
 #include "Analyze.h"
 #include "Compilation.h"
 #include "Settings.h"
-#include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
 #include "rhizome/Model/Golden.h"
+#include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -146,8 +146,8 @@ llvm::Error Compilation::write(PackageWriter &writer) {
       calibration && !calibration->report->layers.empty())
     if (llvm::Error error = writer.writeFile(
             "model/quantization.json",
-            llvm::formatv("{0:2}\n", llvm::json::Value(calibrate::toJson(
-                                         *calibration->report)))
+            llvm::formatv("{0:2}\n", llvm::json::Value(
+                                         model::toJson(*calibration->report)))
                 .str()))
       return error;
   if (llvm::Error error = writeCpuObject(writer, request.objectCpu))

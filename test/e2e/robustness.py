@@ -252,6 +252,10 @@ def bad_options(suite):
         result = suite.run(*args, **LIMITS)
         suite.check(result.status == 0 and result.out == asked.out,
                     f"{' '.join(args)} is --help", result.command)
+    headings = re.findall(r"^(\w[\w ]*):$", result.out, re.M)
+    suite.check({"Hardware", "Goal and plan", "Model", "Data",
+                 "Quantization after training"} <= set(headings),
+                f"compile's options have headings: {headings}", result.command)
     result = run_program(["sh", "-c", '"$0" targets > /dev/full',
                           suite.rhizome])
     suite.check(result.status == 1 and "error: the output cannot be written: "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Quantization.h"
 #include "Output.h"
-#include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Model/Quantization.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -163,7 +163,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
 void cli::reportQuantization(const ModelRequest &request, json::Object &into) {
   if (!request.calibration || request.calibration->report->layers.empty())
     return;
-  into["quantization"] = calibrate::toJson(*request.calibration->report);
+  into["quantization"] = model::toJson(*request.calibration->report);
 }
 
 static std::string significant(double value) {

@@ -64,6 +64,43 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
   return "";
 }
 
+/// Headings for the help of commands with many options.
+static void groupOptions(CLI::App &app) {
+  static const std::pair<const char *, std::vector<llvm::StringRef>> groups[] =
+      {{"Hardware",
+        {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz"}},
+       {"Goal and plan",
+        {"--goal", "--accept-nearest", "--steer", "--plan", "--weights",
+         "--state-home", "--hide-states", "--constraints"}},
+       {"Model",
+        {"--shape", "--input-type", "--state", "--number-format",
+         "--tensor-format", "--raw-integers"}},
+       {"Quantization after training",
+        {"--calibration", "--calibration-normalize", "--calibration-method",
+         "--calibration-frames", "--bits", "--max-loss", "--min-snr"}},
+       {"Data",
+        {"--data", "--labels", "--input", "--expect", "--normalize",
+         "--input-range", "--frames", "--seed", "--golden"}},
+       {"Drivers",
+        {"--driver", "--port", "--baud", "--stalls-in", "--stalls-out",
+         "--hostfile", "--platform", "--program", "--at", "--manifest",
+         "--listen", "--key"}}};
+  constexpr size_t kMany = 15;
+  for (CLI::App *command : app.get_subcommands({})) {
+    const std::vector<CLI::Option *> options = command->get_options();
+    if (options.size() < kMany)
+      continue;
+    const std::string standard = command->get_help_ptr()->get_group();
+    const bool hasDrivers = command->get_option_no_throw("--driver");
+    for (CLI::Option *option : options)
+      for (const auto &[name, members] : groups)
+        if (option->get_group() == standard &&
+            llvm::is_contained(members, option->get_name()) &&
+            (hasDrivers || name != llvm::StringRef("Drivers")))
+          option->group(name);
+  }
+}
+
 /// `help` and `help COMMAND` as `--help` and `COMMAND --help`; false if there
 /// is no such command.
 static bool readHelp(const CLI::App &app, int &argc, char **argv) {
@@ -118,6 +155,7 @@ int main(int argc, char **argv) {
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   cli::addCompletion(app, run);
+  groupOptions(app);
   cli::respell(argc, argv);
   const bool hasCommand = readHelp(app, argc, argv);
   try {

@@ -8,7 +8,6 @@
 #include "rhizome/Calibrate/Options.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
 #include <functional>
 
 namespace rhizome::calibrate {
@@ -23,10 +22,6 @@ using Progress = std::function<void(llvm::StringRef)>;
 llvm::Expected<Report> quantize(mlir::ModuleOp module, const Frames &frames,
                                 const Options &options,
                                 const Progress &progress);
-
-/// Widths, ranges, scales and signal-to-noise ratios by layer: --json's
-/// "quantization", a package's model/quantization.json.
-llvm::json::Object toJson(const Report &report);
 
 /// 10·log10 of signal power over error power; 200 for no error.
 double decibels(double signal, double noise);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Model/Quantization.h"
 
 using namespace llvm;
 using namespace rhizome;
 
-json::Object calibrate::toJson(const Report &report) {
+json::Object model::toJson(const calibrate::Report &report) {
   json::Array layers;
-  for (const Layer &layer : report.layers) {
+  for (const calibrate::Layer &layer : report.layers) {
     json::Object object{{"name", json::fixUTF8(layer.name)},
                         {"op", layer.op},
                         {"snr_db", layer.snr}};
