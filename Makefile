@@ -10,7 +10,7 @@ BUILD := build
 KEEP ?=
 RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
   $(if $(KEEP),--keep $(KEEP))
-.PHONY: setup configure build build-all install package demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
+.PHONY: setup configure build build-all install package wheel demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
 ## Installs the packages in packages.txt and the Python packages of the tests.
 setup:
@@ -36,6 +36,11 @@ install: build
 ## A .deb, and a tarball that runs from any folder, in build/packages.
 package: build
 	cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/packages
+
+## A wheel with the programs that are built, in build/packages.
+wheel: build
+	.venv/bin/pip wheel . --no-deps --no-build-isolation -w $(BUILD)/packages \
+	  --config-settings=cmake.define.RHIZOME_BUILD=$(abspath $(BUILD))
 
 demo: build
 	@scripts/demo.sh

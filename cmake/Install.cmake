@@ -48,12 +48,15 @@ add_dependencies(rhizome-tools rhizome-man)
 install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# For the tarball only: every library that is not part of a Debian system's base.
+# For the tarball and the wheel: every library that is not part of a Debian
+# system's base, with its licence.
 install(RUNTIME_DEPENDENCY_SET libraries COMPONENT libraries EXCLUDE_FROM_ALL
   DESTINATION lib/rhizome/lib
   PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+)\\.so"
     "^lib(mpi|open-|OpenCL)"
   DIRECTORIES ${LLVM_LIBRARY_DIR})
+install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/BundledLibraries.cmake
+  COMPONENT libraries EXCLUDE_FROM_ALL)
 
 set(CPACK_PACKAGE_VENDOR "The Rhizome developers")
 set(CPACK_PACKAGE_CONTACT "The Rhizome developers <rhizome@localhost>")

@@ -31,6 +31,15 @@
   table(fold, ["operation", "", "node", "option", "", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>
     [o.name, o.op, node.name, o.option, o.text, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
 
+  const quantized = data.quantization;
+  if (quantized) {
+    const part = section("Quantization", `After training: ${quantized.method} over ${number(quantized.frames)} frames. At the outputs ${number(quantized.snr_db)} dB; ${percent(quantized.agreement)} of the frames keep their class.`);
+    const value = (i, key, show) => key in quantized.layers[i] ? member(`quantization/layers/${i}/${key}`, show) : "";
+    table(part, ["layer", "", "weight bits", "activation bits", "least", "largest", "scale", "zero point", "saturated", "SNR dB"],
+      quantized.layers.map((layer, i) => [layer.name, layer.op, value(i, "weight_bits"), value(i, "activation_bits"), value(i, "low"),
+        value(i, "high"), value(i, "scale"), value(i, "zero_point"), value(i, "saturated", percent), value(i, "snr_db")]));
+  }
+
   if ((plan.alternatives || []).length) {
     const part = section("Alternatives", "Plans that were considered, and why they were rejected.");
     table(part, ["plan", "nodes", "rate /s", "why not"], plan.alternatives.map((a, i) =>
@@ -49,7 +58,7 @@
     }
   }
   if (rows.length) table(compare, ["by", "figure", "predicted", "measured", "prediction off by"], rows);
-  else compare.append("p").text("Nothing has been measured yet. Run rhizome simulate or rhizome synth, then rhizome report to redraw this page.");
+  else compare.append("p").text("Nothing has been measured yet. rhizome simulate and rhizome synth measure, and redraw this page.");
 
   const parties = ((data.results.cluster || {}).parties || []);
   if (parties.length) table(compare, ["party", "busy", "link out", "link in"], parties.map((party, i) =>

@@ -129,8 +129,11 @@ Error deploy::writeDeployment(PackageWriter &writer, const Plan &plan,
     return error;
   if (Error error = writer.writeFile("host/README.md", hostPage(plan)))
     return error;
-  for (const char *name : {"CMakeLists.txt", "rhizome_client.h",
-                           "rhizome_client.cpp", "example.c"})
+  if (Error error = writer.writeFile("README.md", packagePage(plan)))
+    return error;
+  for (const char *name :
+       {"CMakeLists.txt", "rhizome_client.h", "rhizome_client.cpp",
+        "rhizome_client.py", "example.c"})
     if (Error error = writer.copyFile(std::string("host/") + name,
                                       *data + "/host/" + name))
       return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The model-specific files of a package's host/, as text: the header with
-// tensors, scales, orders and files, and the README for its users.
+// tensors, scales, orders and files, and the pages for its users.
 #pragma once
 
 #include "rhizome/Package/Plan.h"
@@ -19,6 +19,8 @@ std::string literalOf(llvm::StringRef text);
 std::string digitsOf(int64_t value);
 /// rhizome_model.h: C99 and C++.
 std::string modelHeader(const Plan &plan, const runtime::Design &design);
-/// README.md.
+/// host/README.md.
 std::string hostPage(const Plan &plan);
+/// The package's README.md.
+std::string packagePage(const Plan &plan);
 } // namespace rhizome::deploy

@@ -3,12 +3,13 @@
 // model and the hardware, and where the first two part.
 #include "LayerNoise.h"
 #include "Saturation.h"
-#include "rhizome/Model/States.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Model.h"
+#include "rhizome/Model/States.h"
 #include "rhizome/Simulate/Simulate.h"
+#include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
 #include "llvm/Support/FileSystem.h"
@@ -155,6 +156,14 @@ Error Evaluation::loadOriginal() {
   return Error::success();
 }
 
+/// Whether data are images in a folder for each class.
+static bool hasClasses(const std::string &path) {
+  if (!sys::fs::is_directory(path))
+    return false;
+  std::vector<ClassFolder> folders = classFolders(path);
+  return !folders.empty() && !folders[0].name.empty();
+}
+
 /// The integer model of a file.
 Error Evaluation::loadModel() {
   if (!original || request.level == Level::Float)
@@ -189,16 +198,21 @@ Error Evaluation::readData() {
   if (!frames)
     return ofKind(Failure::Kind::Input, frames.takeError());
   given = std::move(*frames);
-  if (request.labels.empty())
+  std::string from = request.labels;
+  if (from.empty() && hasClasses(request.data.path))
+    from = request.data.path;
+  if (from.empty())
     return Error::success();
-  Expected<std::vector<int64_t>> read = readLabels(request.labels);
+  Expected<std::vector<int64_t>> read = readLabels(from);
   if (!read)
     return ofKind(Failure::Kind::Input, read.takeError());
-  if (read->size() < given.size())
+  // With -n the first frames are taken.
+  const bool fits = request.frames ? read->size() >= given.size()
+                                   : read->size() == given.size();
+  if (!fits)
     return ofKind(Failure::Kind::Input,
                   createStringError("'%s' has %zu labels for %zu frames",
-                                    request.labels.c_str(), read->size(),
-                                    given.size()));
+                                    from.c_str(), read->size(), given.size()));
   labels = std::move(*read);
   return Error::success();
 }

@@ -6,10 +6,12 @@
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
 #include "rhizome/Model/Golden.h"
+#include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -140,6 +142,14 @@ llvm::Error Compilation::write(PackageWriter &writer) {
   fillHost();
   if (llvm::Error error = writeDeployment(writer, *plan, network()))
     return error;
+  if (const auto &calibration = request.model.calibration;
+      calibration && !calibration->report->layers.empty())
+    if (llvm::Error error = writer.writeFile(
+            "model/quantization.json",
+            llvm::formatv("{0:2}\n", llvm::json::Value(
+                                         model::toJson(*calibration->report)))
+                .str()))
+      return error;
   if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
     return error;
   if (llvm::Error error =

@@ -340,6 +340,12 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
 
 Status Compilation::explore() {
   noteClocks(targets, result.notes);
+  if (const size_t places = targets.places.places.size();
+      request.maxNodes && *request.maxNodes > int64_t(places))
+    result.notes.push_back(llvm::formatv(
+        "--max-nodes {0} is more than there are: the network is for {1} "
+        "device{2}",
+        *request.maxNodes, places, places == 1 ? "" : "s"));
   if (isEmpty(module))
     return nothingToBuild();
   if (Refusals refused = explore::coverage(network()); !refused.empty())

@@ -216,8 +216,8 @@ planbuild::steeringOf(const std::string &path,
       ++place;
     if (place == int(cluster.places.size()))
       return createStringError(
-          "'%s' cannot be used: node '%s' stands on a %s, but there are not as "
-          "many of them, in this order, where the network is to run",
+          "'%s' cannot be used: node '%s' needs the device '%s', but the "
+          "devices given are not as many of these, in this order",
           file.c_str(), node.name.c_str(), node.device.c_str());
     // Replicas have the settings of the first.
     if (node.rtlOf.empty())

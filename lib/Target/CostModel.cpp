@@ -45,7 +45,7 @@ FamilyModel readModel(const YAML::Node &root) {
   target::Mapping map(root, "a model file");
   FamilyModel m;
   m.family = map.get<std::string>("family");
-  target::Mapping mapping(map.find("mapping"), "'mapping'");
+  target::Mapping mapping = map.section("mapping");
   m.mapping.shiftRegisters = mapping.get<bool>("shift_registers");
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
   m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");

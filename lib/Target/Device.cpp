@@ -127,7 +127,7 @@ Device readDevice(const YAML::Node &root) {
     if (YAML::Node value = map.find(key))
       *text = Mapping::plainName(value, key);
 
-  Mapping dsp(map.find("dsp"), "'dsp'");
+  Mapping dsp = map.section("dsp");
   d.dspKind = dsp.get<std::string>("kind");
   d.dspABits = positive(dsp, "a_bits");
   d.dspBBits = positive(dsp, "b_bits");
@@ -138,8 +138,7 @@ Device readDevice(const YAML::Node &root) {
   if (YAML::Node router = map.find("nextpnr"))
     d.router = readRouter(router);
 
-  YAML::Node budget = map.find("budget");
-  Mapping counts(budget, "'budget'");
+  Mapping counts = map.section("budget");
   for (const char *key : {"lut", "ff", "dsp", "bram"})
     d.budget[key] = counts.get<int64_t>(key);
   for (const char *key : {"uram", "lutram"}) {

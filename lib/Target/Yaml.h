@@ -42,8 +42,31 @@ public:
   template <typename T> T get(const std::string &key) {
     YAML::Node value = find(key);
     if (!value || value.IsNull())
-      throw Mistake{lineOf(node), what + " needs '" + key + "'"};
+      throw missing(key);
     return convert<T>(value, key);
+  }
+
+  /// The mapping of `key`.
+  Mapping section(const std::string &key) {
+    YAML::Node value = find(key);
+    if (!value)
+      throw missing(key);
+    return Mapping(value, "'" + key + "'");
+  }
+
+  /// That `key` is needed; names the key of the file that may be meant.
+  Mistake missing(const std::string &key) const {
+    std::string text = what + " needs '" + key + "'";
+    int line = lineOf(node);
+    for (const auto &entry : node)
+      if (std::string other = entry.first.as<std::string>();
+          !known.count(other) &&
+          llvm::StringRef(other).edit_distance(key) <= 2) {
+        line = lineOf(entry.first);
+        text += "; is '" + other + "' meant to be it?";
+        break;
+      }
+    return {line, text};
   }
 
   /// The value for the word after `key`.

@@ -44,10 +44,12 @@ def version() -> str:
 
 
 def main() -> int:
-    """The command line `rhizome` of the wheel."""
+    """The wheel's commands: rhizome and its siblings, by the name called."""
     import sys
-    path = str(program())
-    os.execv(path, [path, *sys.argv[1:]])
+    path, name = program(), pathlib.Path(sys.argv[0]).name
+    if name.startswith("rhizome-"):
+        path = path.with_name(name)
+    os.execv(path, [str(path), *sys.argv[1:]])
 
 
 def run(command: str, *arguments: Path,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/runtime/client.h"
+#include "Replicas.h"
 #include <algorithm>
 #include <atomic>
 #include <unistd.h>
@@ -39,6 +40,14 @@ Client::Client(Service service, ClientOptions wanted)
     lanes.push_back({region, {}});
   if (lanes.empty())
     lanes.push_back({{0, inputs.size(), 0, outputs.size()}, {}});
+  if (std::vector<Replica> replicas = replicasOf(theService);
+      !replicas.empty()) {
+    std::vector<runtime::Region> regions;
+    for (const Lane &lane : lanes)
+      regions.push_back(lane.ports);
+    sharing = std::make_unique<Sharing>(std::move(replicas), regions, endpoint,
+                                        controller);
+  }
 }
 
 Client::~Client() = default;
@@ -141,6 +150,8 @@ bool Client::open(std::string &error) {
                    options.places[theService.nodes[i].address]});
     wasTaken |= !taken.empty();
     if (UdpSocket::now() - start > options.patience) {
+      if (goOnWithout())
+        return true;
       error = "no answer from " + silentNodes();
       return false;
     }
@@ -150,9 +161,24 @@ bool Client::open(std::string &error) {
   return true;
 }
 
+/// Whether some replica is complete; tells which nodes are not there.
+bool Client::goOnWithout() {
+  if (!sharing || !sharing->isPossible())
+    return false;
+  for (size_t i = 0; i < theService.nodes.size(); ++i) {
+    const NodeInfo &node = theService.nodes[i];
+    if (!controller.nodes()[i].joined && onEvent)
+      onEvent({ClientEvent::Silent, node.name, options.places[node.address]});
+    wasHeard[i] = true; // so that its coming is told
+  }
+  return true;
+}
+
 /// A node has lost what it worked on: what is not complete is sent again.
 void Client::startAnew(Time now) {
   controller.restart(now);
+  if (sharing)
+    sharing->restart(counts);
   inputs.reset();
   outputs.reset();
   for (const Lane &lane : lanes) {
@@ -206,6 +232,8 @@ void Client::send(Lane &lane, Time now) {
 void Client::work(Time now) {
   if (controller.lost())
     startAnew(now);
+  if (sharing)
+    return sharing->work(now, counts);
   if (!controller.ready())
     return;
   for (Lane &lane : lanes) {
@@ -234,15 +262,22 @@ void Client::finish(Lane &lane, Time now) {
 
 bool Client::post(size_t region, Frame frame, std::string &error) {
   Lane &lane = lanes[region];
-  lane.pending.push_back({std::move(frame), Frame(lane.ports.outputs)});
+  if (sharing)
+    sharing->post(region, std::move(frame));
+  else
+    lane.pending.push_back({std::move(frame), Frame(lane.ports.outputs)});
   order.push_back(region);
   return step(UdpSocket::now(), [this](Time now) { work(now); }, error);
+}
+
+bool Client::isAnswered(size_t region) const {
+  return sharing ? sharing->isAnswered(region) : lanes[region].complete > 0;
 }
 
 Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
   const Time begin = UdpSocket::now();
   Lane &lane = lanes[order.front()];
-  while (lane.complete == 0) {
+  while (!isAnswered(order.front())) {
     if (UdpSocket::now() - begin > patience) {
       std::string silent = silentNodes();
       error = silent.empty() ? "all nodes are there, but there is no answer"
@@ -256,6 +291,11 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
     }
     if (!step(begin + patience + 1, [this](Time now) { work(now); }, error))
       return Outcome::Failed;
+  }
+  if (sharing) {
+    answer = sharing->take(order.front());
+    order.pop_front();
+    return Outcome::Answer;
   }
   answer = std::move(lane.pending.front().answers);
   lane.pending.pop_front();

@@ -84,7 +84,8 @@ private:
     std::string line = event.node + " (" + event.place + ") ";
     switch (event.kind) {
     case link::ClientEvent::Silent:
-      line += "is silent";
+      line += client->hasOthers() ? "is silent; its frames go to the others"
+                                  : "is silent";
       break;
     case link::ClientEvent::Back:
       line += "is back";

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A package behind every driver that this machine can have: the same answers,
 bit for bit, from the CPU, the simulation, a serial line, MPI ranks, OpenCL and
-the generated C client; conversions as plan.json says; what was altered is refused by name."""
+the generated clients in C and Python; conversions as plan.json says; what was altered is refused by name."""
 import json
 import os
 import pty
@@ -9,6 +9,7 @@ import shutil
 import threading
 import tty
 
+import clients
 import networks
 from framework import run_program
 
@@ -183,6 +184,21 @@ def client(suite, np, package, wanted):
     image.write_bytes(good)
 
 
+def python_client(suite, np, package, plan, wanted):
+    """The generated client in Python; the line has the bytes of `rhizome run`."""
+    _, size = border_bytes(plan["host"]["to_device"][0])
+    _, answer_size = border_bytes(plan["host"]["from_device"][0])
+
+    def line_of(answers=FRAMES):
+        return Line(size, [bytes(answer_size)] * answers), sent
+
+    line, sent = Line(size, [bytes(answer_size)] * FRAMES), []
+    run(suite, package, "uart", "--port", line.port, "--no-check")
+    line.close()
+    sent = line.got
+    clients.python_client(suite, np, package, IMAGES, wanted, line_of)
+
+
 def ranks(suite, wanted):
     """The same model on two nodes, which run as MPI ranks."""
     package = suite.work / "cluster.rhz"
@@ -351,4 +367,5 @@ def drivers(suite):
     wanted = np.load(suite.work / "cpu.npy").astype(np.float32)
     golden(suite, np, package)
     client(suite, np, package, wanted.tobytes())
+    python_client(suite, np, package, plan, wanted)
     machine_code(suite, np, wanted.tobytes())

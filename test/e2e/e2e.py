@@ -11,6 +11,7 @@ import accuracy
 import bodies
 import bounded
 import boards
+import clients
 import cluster
 import drivers
 import explore
@@ -41,6 +42,7 @@ import torchmlir
 import trained
 import vendorflows
 import weights
+import wheels
 
 SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
@@ -62,6 +64,7 @@ SUITES = {
     "faults-lengths": faults.lengths,
     "boards": boards.boards,
     "drivers": drivers.drivers,
+    "client-mnist": clients.mnist,
     "bitstream": boards.bitstream,
     "dsp-netlist": boards.dsp_netlist,
     "ecp5": boards.ecp5,
@@ -80,6 +83,7 @@ SUITES = {
     "nodes-client": nodes.generated_client,
     "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
+    "nodes-failover": nodes.failover,
     "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,
@@ -107,6 +111,7 @@ SUITES = {
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "weights": weights.weights,
+    "wheel": wheels.wheel,
     "python": python.python,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -52,7 +52,12 @@ def install_into(suite, folder):
     tour.mkdir()
     shutil.copytree(prefix / "share/rhizome/examples", tour / "examples")
     hidden = Hidden(suite, prefix, tour)
+    tour_of(suite, hidden, (build / "bin/rhizome-rank").exists())
+    helped(suite, hidden, prefix)
 
+
+def tour_of(suite, hidden, has_ranks):
+    """The README's tour, without synthesis."""
     def good(*args, says=""):
         result = hidden.run("rhizome", *args)
         suite.check(result.status == 0 and says in result.out,
@@ -71,6 +76,8 @@ def install_into(suite, folder):
                   "--json")
     suite.check((result.json or {}).get("mismatches") == 0,
                 "no mismatch in RTL")
+    page = (hidden.cwd / "digits.rhz/report.html").read_text()
+    suite.check('"simulate":{' in page, "the report shows what was measured")
     good("evaluate", "digits.rhz", "--data", IMAGES, "--labels",
          "examples/digits/test_labels.npy", says="98.67")
     good("run", "digits.rhz", "--driver", "cpu", "--input", IMAGES, "-n", "5")
@@ -78,9 +85,8 @@ def install_into(suite, folder):
          "helmholtz")
     good("compile", DIGITS, "--cluster", "ku060x2", "--goal",
          "throughput=8000/s", "-o", "pair.rhz")
-    if shutil.which("mpirun") and (build / "bin/rhizome-rank").exists():
+    if shutil.which("mpirun") and has_ranks:
         good("simulate", "pair.rhz", "--level", "cluster", "-n", "2")
-    helped(suite, hidden, prefix)
 
 
 def helped(suite, hidden, prefix):

@@ -114,6 +114,9 @@ class Relay:
             front.bind(("127.0.0.1", 0))
             back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             back.connect(target)
+            # A refusal makes it readable, and the next call takes that away.
+            front.setblocking(False)
+            back.setblocking(False)
             line = {"front": front, "back": back, "client": None}
             self.selector.register(front, selectors.EVENT_READ,
                                    ("front", line))
@@ -354,6 +357,99 @@ def lives_and_dies(suite, package, places, nodes, start):
                 and answer["frames"] == frames,
                 f"all answers are right in the end: {answer['frames']}, "
                 f"{answer['repeated']} frames were sent again")
+
+
+def failover(suite):
+    """Four replicas: one is killed and brought back, then one is never there.
+    No frame is lost, and none waits for it."""
+    package = suite.work / "service.rhz"
+    result = suite.compile(
+        networks.ROOT / "examples/digits/digits_qdq_int8.onnx", (),
+        "max-throughput", package, "--cluster", "ku060x9", "--max-nodes",
+        NODES)
+    if not suite.check(result.status == 0, "compiles", result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    base = 20000 + os.getpid() % 20000
+    ports = {node["name"]: base + node["address"] for node in plan["nodes"]}
+    places = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+    names = list(places)
+    suite.check(len(names) == NODES and all(
+        n["replica"]["count"] == NODES for n in plan["nodes"]),
+        f"{len(names)} replicas of the network")
+
+    def start(name):
+        return Node(suite, package, name, places)
+
+    with running([start(name) for name in names]) as nodes:
+        # Late datagrams keep the client at work for some seconds.
+        relay = Relay([("127.0.0.1", port) for port in ports.values()], 0.01,
+                      0.5)
+        killed_and_back(suite, package, dict(zip(names, relay.places)), relay,
+                        nodes, start)
+        relay.stop()
+        nodes[1].kill()
+        began = time.time()
+        result = suite.run("run", package, "-n", 1000, "--json",
+                           "--patience-s", "1", *at(places))
+        check_answers(suite, result, 1000, "with three of four")
+        events = (result.json or {}).get("events", [])
+        suite.check(any(names[1] in e and "go to the others" in e
+                        for e in events) and time.time() - began < 30,
+                    f"the absent one is named: {events}")
+        for node in nodes:
+            if node.process.poll() is None:
+                node.kill()
+        result = suite.run("run", package, "-n", 1, "--patience-s", "0.5",
+                           *at(places))
+        suite.check(result.status == 1 and all(n in result.err for n in names),
+                    f"nobody is there: {result.message}", result.command)
+
+
+def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
+    name = nodes[2].name
+    files = [suite.work / "cluster.npy", suite.work / "cpu.npy"]
+    process = subprocess.Popen(
+        [str(w) for w in (suite.rhizome, "run", package, "-n", frames, "--json",
+                          "--outstanding", 16, "--no-check", "--output",
+                          files[0], "--patience-s", "30", *at(places))],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(
+        line.strip() for line in process.stderr))
+    reader.start()
+
+    def wait_for(happened):
+        end = time.time() + 20
+        while time.time() < end and process.poll() is None:
+            if happened():
+                return True
+            time.sleep(0.01)
+        return happened()
+
+    def told(word):
+        return lambda: any(name in line and word in line for line in lines)
+
+    suite.check(wait_for(lambda: relay.seen > 3000), "the client is at work")
+    nodes[2].kill()
+    suite.check(wait_for(told("its frames go to the others")),
+                f"it is told: {lines}")
+    before = relay.seen
+    suite.check(wait_for(lambda: relay.seen > before + 1000),
+                "the others go on")
+    nodes[2] = start(name)
+    suite.check(wait_for(told("anew")), f"it is taken back: {lines}")
+    out, _ = process.communicate(timeout=300)
+    reader.join()
+    answer = json.loads(out.strip().splitlines()[-1])
+    result = suite.run("run", package, "--driver", "cpu", "-n", frames,
+                       "--no-check", "--output", files[1])
+    suite.check(process.returncode == 0 and result.status == 0
+                and files[0].read_bytes() == files[1].read_bytes()
+                and 0 < answer["repeated"],
+                f"{answer['frames']} answers are the CPU's, "
+                f"{answer['repeated']} frames were sent again, "
+                f"{answer['measured']['throughput_per_s']:.0f}/s", result.command)
 
 
 def generated_client(suite):

@@ -123,6 +123,22 @@ def check_page(suite, package):
     return page
 
 
+def quantized(suite):
+    """A network quantized after training: package and page say how."""
+    package = suite.work / "mlp.rhz"
+    answer = ok(suite, "compile", ROOT / "examples/pytorch/mlp.onnx",
+                "--calibration", ROOT / "examples/digits/test_images.npy",
+                "--goal", "min-resources", "-o", package, "--json").json or {}
+    kept = json.loads((package / "model/quantization.json").read_text())
+    suite.check(kept["layers"] and kept == answer.get("quantization"),
+                f"quantization.json: {len(kept['layers'])} layers")
+    page = check_page(suite, package)
+    shown = {where for where, _ in page.marks}
+    suite.check("Quantization" in page.headings and {
+        "quantization/layers/0/scale", "quantization/layers/1/snr_db"} <= shown,
+        "scales and ratios are on the page")
+
+
 def report(suite):
     package = suite.work / "digits.rhz"
     shutil.rmtree(package, ignore_errors=True)
@@ -144,6 +160,7 @@ def report(suite):
                     same(shown, measured["interval_cycles"])
                     for where, shown in page.marks),
                 "the measured interval is on the page")
+    quantized(suite)
     for name, options in (("light", ()), ("dark", ("--force-dark-mode",))):
         shot = suite.work / f"{name}.png"
         shot.unlink(missing_ok=True)

@@ -7,9 +7,11 @@ import re
 import shutil
 
 import networks
-from framework import needed
+from framework import needed, run_program
 
 GOOD = networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx"
+IMAGES = networks.ROOT / "examples/tiny-digits/test_images.npy"  # 100
+LABELS = networks.ROOT / "examples/digits/test_labels.npy"       # 450
 SECONDS, GIGABYTES = 60, 8
 LIMITS = {"timeout": SECONDS, "memory_gb": GIGABYTES}
 
@@ -124,6 +126,7 @@ BAD_OPTIONS = (
     ["synth", "x.rhz", "--tool"], ["synth", "x.rhz", "--cache"],
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
     ["doctor", "--timeout-s", "0"],
+    ["help", "comple"], ["--versoin"], ["compile", GOOD, "-o", ""],
 )
 
 # Well-formed, but what they name is not there: status 1.
@@ -137,6 +140,8 @@ ABSENT = (
     ["evaluate", GOOD, "--data", "nowhere.npy"],
     ["evaluate", GOOD, "--data", "nowhere.npy", "--labels", "nowhere.npy"],
     ["evaluate", GOOD, "--data", GOOD, "--labels", GOOD],
+    ["evaluate", GOOD, "--data", IMAGES, "--labels", LABELS],
+    ["synth", "--tool", "vivado", "x.rhz"],
     ["synth", "nowhere.rhz"],
     ["coverage", "nowhere.onnx"],
 )
@@ -176,6 +181,14 @@ def told(suite):
     result = plan("--shape", "image=1,<=4,8,8")
     suite.check(result.status == 1 and "inputs of a bounded size" in result.err,
                 f"a bounded size: {result.message[:120]}", result.command)
+    # What limits a plan that stands, and one that does not, without a goal.
+    result = plan()
+    suite.check(result.status == 0 and re.search(r"no faster +\w+: ", result.out),
+                "what keeps a plan from being faster", result.command)
+    result = plan("--device", "ice40-up5k")
+    suite.check(result.status == 1 and "does not fit 'ice40-up5k': " in result.err
+                and "goal" not in result.err.split("\n")[0],
+                f"what does not fit: {result.message[:200]}", result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
@@ -224,6 +237,8 @@ def bad_options(suite):
     for args, words in ((["comple", GOOD], "did you mean 'compile'"),
                         (["compile", GOOD, "--gaol", "x"],
                          "did you mean '--goal'"),
+                        (["help", "comple"], "did you mean 'compile'"),
+                        (["--versoin"], "did you mean '--version'"),
                         (["coverage", GOOD, "--frobnicate=3"],
                          "'coverage' has no option '--frobnicate'"),
                         (["compile", GOOD, "--number-format", "fixed<64,32>"],
@@ -237,6 +252,33 @@ def bad_options(suite):
                     f"{args[0]}: {result.message[:100]}", result.command)
     told(suite)
     former_spellings(suite)
+    for args in (["help"], ["help", "compile"]):
+        asked = suite.run(*args[1:], "--help", **LIMITS)
+        result = suite.run(*args, **LIMITS)
+        suite.check(result.status == 0 and result.out == asked.out,
+                    f"{' '.join(args)} is --help", result.command)
+    headings = re.findall(r"^(\w[\w ]*):$", result.out, re.M)
+    suite.check({"Hardware", "Goal and plan", "Model", "Data",
+                 "Quantization after training"} <= set(headings),
+                f"compile's options have headings: {headings}", result.command)
+    result = run_program(["sh", "-c", '"$0" targets > /dev/full',
+                          suite.rhizome])
+    suite.check(result.status == 1 and "error: the output cannot be written: "
+                "No space left" in result.err, f"a full disk: {result.err}",
+                result.command)
+    result = suite.run("explore", GOOD, "--cluster", "ku060x2", "--max-nodes",
+                       5, **LIMITS)
+    suite.check(result.status == 0 and "more than there are: the network is for "
+                "2 devices" in result.err, "more nodes than there are",
+                result.command)
+    tools = suite.work / "no-tools"
+    tools.mkdir()
+    result = run_program(["env", f"PATH={tools}", suite.rhizome, "compile", GOOD,
+                          "--board", "ice40-hx8k-breakout", "--bitstream",
+                          "-o", suite.work / "no.rhz"])
+    suite.check(result.status == 1 and "'nextpnr-ice40' is missing" in result.err
+                and not (suite.work / "no.rhz").exists(),
+                f"--bitstream without tools: {result.err}", result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

@@ -61,7 +61,9 @@ void printRoofs(const Object &device, const Array &operations) {
                << "B/s, on chip "
                << scaled(device.getNumber("on_chip_bytes_per_s")) << "B/s and "
                << scaled(device.getNumber("on_chip_bytes"))
-               << "B; iterations a second:\n";
+               << "B; iterations a second, of each operation alone with its "
+                  "tensors on the\nnetwork, and of all as one design whose "
+                  "operations any generator may build:\n";
   const Array &roofs = *device.getArray("operations");
   const Object &whole = *device.getObject("whole");
   std::set<std::string> generators;
@@ -83,7 +85,9 @@ void printRoofs(const Object &device, const Array &operations) {
     std::vector<std::string> row = {node};
     const Object &compute = *o.getObject("compute");
     for (const std::string &name : generators)
-      row.push_back(compute.get(name) ? scaled(compute.getNumber(name)) : "no");
+      row.push_back(compute.get(name) ? scaled(compute.getNumber(name))
+                    : name == "any"   ? "-"
+                                      : "no");
     for (const char *key : {"network", "on_chip", "dram"})
       row.push_back(scaled(o.getNumber(key)));
     for (const llvm::json::Value &value : *o.getArray("attainable")) {

@@ -83,6 +83,10 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   if (bitstream && request.board.empty() && !request.from)
     return failWith("--bitstream needs a --board: its pins and its clock",
                     json);
+  // Before the work, which would be in vain.
+  if (bitstream && !request.board.empty())
+    if (llvm::Error error = checkRouterTools(request.board))
+      return failWith(llvm::toString(std::move(error)), json);
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
@@ -183,9 +187,13 @@ void cli::addCompile(CLI::App &app, Run &run) {
   addTargetOptions(*command, *options);
   command->add_flag("--bitstream", options->bitstream,
                     "with --board: also place, route and write the bitstream");
-  command->add_option("-o,--output", options->request.output,
-                      "the package's folder, otherwise MODEL's name + .rhz; "
-                      "with --compile-to the module's file, otherwise stdout");
+  command
+      ->add_option("-o,--output", options->request.output,
+                   "the package's folder, otherwise MODEL's name + .rhz; "
+                   "with --compile-to the module's file, otherwise stdout")
+      ->check([](const std::string &text) {
+        return std::string(text.empty() ? "it is empty" : "");
+      });
   CLI::Option *object =
       command->add_flag("--cpu-object", options->cpuObject,
                         "also write the model as an object file, model/cpu.o, "

@@ -148,9 +148,9 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "coverage",
       "Show for each operation where it runs, which generators can build it,\n"
-      "and why the others cannot; what the network needs, and the roofs of a "
-      "KU060\n"
-      "role. Fails if the model is refused.");
+      "and why the others cannot; what the network needs, and the roofs of "
+      "the\n"
+      "default device (analyze shows others). Fails if the model is refused.");
   command
       ->add_option("MODEL", options->request.path,
                    "a network: .onnx, .mlir; or a kernel: .cfd, .mlir")

@@ -70,7 +70,7 @@ static void printConfusion(const EvaluateResult &result) {
 static void printResult(const EvaluateRequest &request,
                         const EvaluateResult &result) {
   printQuantization(request.model);
-  const bool labeled = !request.labels.empty();
+  const bool labeled = !request.labels.empty() || !result.confusion.empty();
   const bool hasInteger =
       labeled && llvm::any_of(result.forms, [](const Accuracy &form) {
         return form.form == "integer";
@@ -171,12 +171,14 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       ->required();
   command
       ->add_option("--data", request.data.path,
-                   "inputs: .npy .npz .pb idx(.gz) .png .jpg or a folder")
+                   "inputs: .npy .npz .pb idx(.gz) .png .jpg or a folder of "
+                   "images, or of a folder for each class")
       ->required();
   command
       ->add_option("--labels", request.labels,
                    "classes: .npy, idx(.gz) or text, one per line; without "
-                   "them no accuracy is computed")
+                   "them no accuracy is computed, unless --data has a folder "
+                   "for each class, numbered in the order of their names")
       ->option_text("FILE");
   command
       ->add_option(

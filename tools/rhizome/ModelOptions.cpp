@@ -118,7 +118,8 @@ void cli::addNormalize(CLI::App &command, std::string &normalize) {
   command
       .add_option(
           "--normalize", normalize,
-          "convert bytes to the model's range: 0..1, 0..255 or MEAN,STD")
+          "convert bytes to the model's range: 0..1, 0..255 or, of 0..1, "
+          "MEAN,STD, with several channels MEAN1,MEAN2,…,STD1,STD2,…")
       ->type_name("RANGE")
       ->check([](const std::string &text) -> std::string {
         return isNormalization(text)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Quantization.h"
 #include "Output.h"
+#include "rhizome/Model/Quantization.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -162,30 +163,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
 void cli::reportQuantization(const ModelRequest &request, json::Object &into) {
   if (!request.calibration || request.calibration->report->layers.empty())
     return;
-  const calibrate::Report &report = *request.calibration->report;
-  json::Array layers;
-  for (const calibrate::Layer &layer : report.layers) {
-    json::Object object{
-        {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}};
-    if (layer.weightBits)
-      object["weight_bits"] = layer.weightBits;
-    if (layer.activationBits) {
-      object["activation_bits"] = layer.activationBits;
-      object["low"] = layer.low;
-      object["high"] = layer.high;
-      object["scale"] = layer.scale;
-      object["zero_point"] = layer.zeroPoint;
-      object["saturated"] = layer.saturated;
-    }
-    layers.push_back(std::move(object));
-  }
-  into["quantization"] = json::Object{{"method", report.method},
-                                      {"frames", report.frames},
-                                      {"snr_db", report.snr},
-                                      {"agreement", report.agreement},
-                                      {"equalized_pairs", report.equalized},
-                                      {"snr_plain_db", report.snrPlain},
-                                      {"layers", std::move(layers)}};
+  into["quantization"] = model::toJson(*request.calibration->report);
 }
 
 static std::string significant(double value) {

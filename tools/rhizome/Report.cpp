@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome report: redraws a package's page, with the measurements made since.
-#include "rhizome/Report/Report.h"
+#include "Report.h"
 #include "Commands.h"
 #include "Output.h"
+#include "rhizome/Report/Report.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
+
+void cli::redrawReport(const std::string &dir) {
+  llvm::Expected<Package> package = Package::open(dir, Changes::Ignore);
+  if (!package)
+    return llvm::consumeError(package.takeError());
+  llvm::consumeError(report::write(*package));
+}
 
 static int runReport(const std::string &dir, const std::string &baseline,
                      Changes changes, bool json) {
@@ -53,8 +61,8 @@ void cli::addReport(CLI::App &app, Run &run) {
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("The page contains its data and its drawing library and "
                   "needs no network. Every\n"
-                  "compile writes it; simulate and synth store their results "
-                  "in the package.\n"
+                  "compile writes it; simulate and synth draw it again, with "
+                  "their results.\n"
                   "Examples:\n"
                   "  rhizome report net.rhz\n"
                   "  rhizome report net.rhz --baseline net.onnx");

@@ -5,6 +5,7 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantization.h"
+#include "Report.h"
 #include "rhizome/Support/Units.h"
 
 using namespace rhizome;
@@ -61,6 +62,8 @@ static int runSimulate(SimulateRequest request, bool json) {
   if (!simulated)
     return failWith(simulated.failure(), json);
   const SimulateResult &result = *simulated;
+  if (result.measured || result.throughputPerS > 0)
+    redrawReport(request.package);
   printNotes(result.notes);
   bool good = result.mismatches == 0 && result.unexpected <= 0;
   if (json) {

@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Output.h"
 #include "PlaceRoute.h"
+#include "Report.h"
 #include <cmath>
 
 using namespace rhizome;
@@ -110,6 +111,7 @@ int runPlaceRoute(const std::string &dir, Changes changes,
       placeAndRouteShown(dir, changes, options, json);
   if (!result)
     return failWith(llvm::toString(result.takeError()), json);
+  redrawReport(dir);
   if (!json)
     return printPlaceRoute(*result);
   printJson(rhizome::toJson(*result));
@@ -135,6 +137,7 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
   line.show("");
   if (!result)
     return failWith(llvm::toString(result.takeError()), json);
+  redrawReport(dir);
   if (json) {
     printJson(rhizome::toJson(*result));
     return 0;

@@ -30,10 +30,16 @@ static std::string meant(llvm::StringRef word,
 /// The error for a command or option that does not exist; "" if all exist.
 static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
   llvm::StringRef first = argc > 1 ? argv[1] : "-";
-  if (first.starts_with("-"))
-    return "";
   const CLI::App *command = nullptr;
   std::vector<std::string> known;
+  if (first.starts_with("-")) {
+    for (const CLI::Option *option : app.get_options())
+      for (const std::string &name : option->get_lnames())
+        known.push_back("--" + name);
+    return first.starts_with("--") && !llvm::is_contained(known, first)
+               ? "unknown option '" + first.str() + "'" + meant(first, known)
+               : "";
+  }
   for (const CLI::App *each : app.get_subcommands({})) {
     if (each->get_group().empty())
       continue;
@@ -58,6 +64,71 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
   return "";
 }
 
+/// Headings for the help of commands with many options.
+static void groupOptions(CLI::App &app) {
+  static const std::pair<const char *, std::vector<llvm::StringRef>> groups[] =
+      {{"Hardware",
+        {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz"}},
+       {"Goal and plan",
+        {"--goal", "--accept-nearest", "--steer", "--plan", "--weights",
+         "--state-home", "--hide-states", "--constraints"}},
+       {"Model",
+        {"--shape", "--input-type", "--state", "--number-format",
+         "--tensor-format", "--raw-integers"}},
+       {"Quantization after training",
+        {"--calibration", "--calibration-normalize", "--calibration-method",
+         "--calibration-frames", "--bits", "--max-loss", "--min-snr"}},
+       {"Data",
+        {"--data", "--labels", "--input", "--expect", "--normalize",
+         "--input-range", "--frames", "--seed", "--golden"}},
+       {"Drivers",
+        {"--driver", "--port", "--baud", "--stalls-in", "--stalls-out",
+         "--hostfile", "--platform", "--program", "--at", "--manifest",
+         "--listen", "--key"}}};
+  constexpr size_t kMany = 15;
+  for (CLI::App *command : app.get_subcommands({})) {
+    const std::vector<CLI::Option *> options = command->get_options();
+    if (options.size() < kMany)
+      continue;
+    const std::string standard = command->get_help_ptr()->get_group();
+    const bool hasDrivers = command->get_option_no_throw("--driver");
+    for (CLI::Option *option : options)
+      for (const auto &[name, members] : groups)
+        if (option->get_group() == standard &&
+            llvm::is_contained(members, option->get_name()) &&
+            (hasDrivers || name != llvm::StringRef("Drivers")))
+          option->group(name);
+  }
+}
+
+/// `help` and `help COMMAND` as `--help` and `COMMAND --help`; false if there
+/// is no such command.
+static bool readHelp(const CLI::App &app, int &argc, char **argv) {
+  static char help[] = "--help";
+  if (argc < 2 || argv[1] != llvm::StringRef("help"))
+    return true;
+  if (argc > 2) {
+    argv[1] = argv[2];
+    argc = 3;
+  }
+  argv[argc - 1] = help;
+  return argc == 2 || unknownWord(app, 2, argv).empty();
+}
+
+/// What a command returned, or 1 if its output could not be written.
+static int finished(int status) {
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  if (!out.has_error())
+    return status;
+  const std::error_code error = out.error();
+  out.clear_error(); // or the destructor aborts
+  if (error != std::errc::broken_pipe)
+    llvm::errs() << "error: the output cannot be written: " << error.message()
+                 << "\n";
+  return status ? status : 1;
+}
+
 int main(int argc, char **argv) {
   CLI::App app("Rhizome compiles quantized neural networks into hardware that "
                "computes the same bits, and proves it by simulation.",
@@ -67,7 +138,7 @@ int main(int argc, char **argv) {
   app.footer("Examples:\n"
              "  rhizome compile model.onnx --device xc7z020 -o model.rhz\n"
              "  rhizome simulate model.rhz -n 20\n"
-             "  rhizome COMMAND --help tells more.");
+             "  rhizome help COMMAND tells more.");
   cli::Run run;
   cli::addExplore(app, run);
   cli::addCompile(app, run);
@@ -84,8 +155,12 @@ int main(int argc, char **argv) {
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   cli::addCompletion(app, run);
+  groupOptions(app);
   cli::respell(argc, argv);
+  const bool hasCommand = readHelp(app, argc, argv);
   try {
+    if (!hasCommand)
+      throw CLI::ExtrasError({argv[1]});
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     std::string what = unknownWord(app, argc, argv);
@@ -96,5 +171,5 @@ int main(int argc, char **argv) {
     }
     return app.exit(error) == 0 ? 0 : 2;
   }
-  return run();
+  return finished(run());
 }

@@ -67,6 +67,31 @@ TEST_F(FramesTest, NothingIsResized) {
       << message;
 }
 
+TEST_F(FramesTest, FoldersOfClasses) {
+  auto image = [&](const std::string &name, uint8_t value) {
+    png(name, 1, 1, false, std::vector<uint8_t>(1, value));
+  };
+  for (const char *name : {"cat", "dog", "empty", ".hidden"})
+    llvm::sys::fs::create_directory(path(name));
+  image("dog/1.png", 3);
+  image("cat/b.png", 2);
+  image("cat/a.png", 1);
+  image(".hidden/x.png", 9);
+  FrameSource source = open(folder.str().str(), {"x", {1, 1}}, "0..255");
+  ASSERT_EQ(source.size(), 3u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(llvm::cantFail(source.frame(size_t(i))).floats,
+              (Floats{float(i + 1)}));
+  EXPECT_EQ(llvm::cantFail(readLabels(folder)), (Ints{0, 0, 1}));
+  // Images next to the folders have no class.
+  image("0.png", 7);
+  EXPECT_EQ(open(folder.str().str(), {"x", {1, 1}}, "0..255").size(), 1u);
+  EXPECT_NE(why(readLabels(folder)).find("no folders of images"),
+            std::string::npos);
+  EXPECT_NE(refusal(path("empty"), {"x", {1, 1}}, "0..1").find("neither"),
+            std::string::npos);
+}
+
 TEST_F(FramesTest, NormalizesPixels) {
   auto one = [&](llvm::StringRef how) {
     return llvm::cantFail(open(write("p.npy", npy("|u1", false, "(1, 2)",

@@ -117,6 +117,11 @@ TEST(Device, MalformedFilesAreRefusedByLine) {
   EXPECT_EQ(messageFor(edited("lut: 100", "lut: -4")),
             "d.yaml:11: 'lut' is -4, not a count");
   EXPECT_EQ(messageFor(edited("lut: 100", "luts: 100")),
+            "d.yaml:11: 'budget' needs 'lut'; is 'luts' meant to be it?");
+  EXPECT_EQ(messageFor(edited("budget:", "budgett:")),
+            "d.yaml:10: a device file needs 'budget'; is 'budgett' meant to be "
+            "it?");
+  EXPECT_EQ(messageFor(edited("lut: 100", "gates: 100")),
             "d.yaml:11: 'budget' needs 'lut'");
   EXPECT_EQ(messageFor(edited("  bram: 3", "  bram: 3\n  laser: 1")),
             "d.yaml:15: 'budget' has an unknown key 'laser'; known are bram, "

@@ -49,6 +49,10 @@ struct PlaceRouteResult {
 llvm::Expected<PlaceRouteResult>
 placeAndRoute(const Package &package, const PlaceRouteOptions &options);
 
+/// Whether the programs that make a board's bitstream are installed; an error
+/// says which one is not.
+llvm::Error checkRouterTools(llvm::StringRef board);
+
 /// {"fmax_mhz":…,"bitstream":…,…}: what --json prints.
 llvm::json::Object toJson(const PlaceRouteResult &result);
 

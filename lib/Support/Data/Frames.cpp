@@ -2,6 +2,7 @@
 // Frames for a model's input: how arrays and images are cut into the input's
 // shape and converted to its numbers. Nothing is resized, cropped or guessed.
 #include "Bytes.h"
+#include "rhizome/Support/ClassFolders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -238,18 +239,10 @@ llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &image,
   return finish(std::move(planes), true, file);
 }
 
-/// The images of a folder, sorted by name.
 static std::vector<std::string> imagesIn(llvm::StringRef folder) {
   std::vector<std::string> out;
-  std::error_code code;
-  for (llvm::sys::fs::directory_iterator it(folder, code), end;
-       it != end && !code; it.increment(code)) {
-    llvm::StringRef path = it->path();
-    for (llvm::StringRef ending : {".png", ".jpg", ".jpeg"})
-      if (path.ends_with_insensitive(ending))
-        out.push_back(path.str());
-  }
-  std::sort(out.begin(), out.end());
+  for (const ClassFolder &each : classFolders(folder))
+    out.insert(out.end(), each.images.begin(), each.images.end());
   return out;
 }
 
@@ -265,7 +258,8 @@ llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
     source.images = imagesIn(path);
     source.count = source.images.size();
     if (source.images.empty())
-      return input.fail("the folder holds no PNG or JPEG image");
+      return input.fail("neither the folder nor a folder in it holds a PNG or "
+                        "JPEG image");
     return source;
   }
   auto arrays = readArrays(path);

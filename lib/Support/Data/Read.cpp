@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which reader a file goes to, and the whole-file readers of the interface.
 #include "Bytes.h"
+#include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
@@ -106,6 +108,16 @@ static llvm::Expected<std::vector<int64_t>> labelLines(const Input &input) {
 }
 
 llvm::Expected<std::vector<int64_t>> rhizome::readLabels(llvm::StringRef path) {
+  if (llvm::sys::fs::is_directory(path)) {
+    std::vector<int64_t> out;
+    for (auto [label, each] : llvm::enumerate(classFolders(path)))
+      if (!each.name.empty())
+        out.insert(out.end(), each.images.size(), int64_t(label));
+    if (out.empty())
+      return Input{path, ""}.fail("the folder holds no folders of images",
+                                  "give one for each class, or a file");
+    return out;
+  }
   if (path.ends_with_insensitive(".txt") ||
       path.ends_with_insensitive(".csv")) {
     auto buffer = llvm::MemoryBuffer::getFile(path);

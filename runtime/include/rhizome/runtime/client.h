@@ -2,7 +2,8 @@
 // The client of a running service: sends frames to its nodes, be they boards or
 // rhizome-node processes, and takes the answers in order. A node that falls
 // silent is named within a second; one that comes back, or was started anew, is
-// taken back, and what it had not answered is sent again.
+// taken back, and what it had not answered is sent again. If each replica
+// computes the whole network, the frames of a silent one go to the others.
 #pragma once
 
 #include "rhizome/runtime/control.h"
@@ -31,11 +32,13 @@ struct ClientEvent {
 
 struct ClientStatistics {
   uint64_t frames = 0;   ///< answered
-  uint64_t repeated = 0; ///< sent again after a node had started anew
+  uint64_t repeated = 0; ///< sent again after a node was lost
   /// From the moment a frame is handed to the link to its last answer.
   Time shortest = kNever, longest = 0, sum = 0;
   Counters link;
 };
+
+class Sharing;
 
 class Client {
 public:
@@ -44,8 +47,9 @@ public:
 
   Client(Service service, ClientOptions options);
   ~Client();
-  /// Binds the socket and brings all nodes into one epoch. False with a
-  /// sentence in `error`, which names the nodes that do not answer.
+  /// Binds the socket and brings all nodes into one epoch, or those of one
+  /// replica if the others do not answer in time. False with a sentence in
+  /// `error`, which names the nodes that do not answer.
   bool open(std::string &error);
   /// A region's frame to be answered; it leaves as soon as the links take it.
   /// False with a sentence in `error` if the socket fails.
@@ -66,6 +70,8 @@ public:
   std::function<bool()> isCancelled;
 
   const Service &service() const { return theService; }
+  /// Whether other replicas compute what a silent one had not answered.
+  bool hasOthers() const { return bool(sharing); }
   ClientStatistics statistics() const;
 
 private:
@@ -86,6 +92,8 @@ private:
   void watch(Time now);
   void work(Time now);
   void startAnew(Time now);
+  bool isAnswered(size_t region) const;
+  bool goOnWithout();
   void receive(Lane &lane);
   void send(Lane &lane, Time now);
   void finish(Lane &lane, Time now);
@@ -106,5 +114,6 @@ private:
   /// received. Ports run ahead of each other.
   std::vector<size_t> sent, got;
   ClientStatistics counts;
+  std::unique_ptr<Sharing> sharing; ///< instead of the lanes, with replicas
 };
 } // namespace rhizome::link
