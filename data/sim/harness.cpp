@@ -9,6 +9,13 @@
 #include "verilated.h"
 
 #include "rhz_bench.h"
+#if VM_TRACE_FST
+#include "verilated_fst_c.h"
+using Trace = VerilatedFstC;
+#elif VM_TRACE
+#include "verilated_vcd_c.h"
+using Trace = VerilatedVcdC;
+#endif
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -124,6 +131,19 @@ struct Bench {
   std::vector<rhz::Bank> banks;
   int64_t now = 0, hang = 100000;
   bool progress = false;
+#if VM_TRACE
+  Trace trace;
+  uint64_t halfPs = 1, timePs = 0;
+#endif
+
+  void clock(bool level) {
+    top->clk_i = level;
+    top->eval();
+#if VM_TRACE
+    trace.dump(timePs);
+    timePs += halfPs;
+#endif
+  }
 
   void cycle() {
 #define DRIVE_IN(k, p, w)                                                      \
@@ -135,8 +155,7 @@ struct Bench {
   banks[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,            \
                  top->p##_rlast, now);
     RHZ_MEMORIES(DRIVE_BANK)
-    top->clk_i = 0;
-    top->eval();
+    clock(false);
 #define SAMPLE_IN(k, p, w) sources[k].sample(top->p##_tready, now);
     RHZ_INPUTS(SAMPLE_IN)
 #define SAMPLE_OUT(k, p, w)                                                    \
@@ -146,8 +165,7 @@ struct Bench {
   banks[k].sample(top->p##_arvalid, top->p##_araddr, top->p##_arlen,           \
                   top->p##_rready, now);
     RHZ_MEMORIES(SAMPLE_BANK)
-    top->clk_i = 1;
-    top->eval();
+    clock(true);
     ++now;
   }
 
@@ -160,10 +178,8 @@ struct Bench {
       RHZ_OUTPUTS(QUIET_OUT)
 #define QUIET_BANK(k, p) top->p##_arready = top->p##_rvalid = 0;
       RHZ_MEMORIES(QUIET_BANK)
-      top->clk_i = 0;
-      top->eval();
-      top->clk_i = 1;
-      top->eval();
+      clock(false);
+      clock(true);
     }
     top->rst_ni = 1;
   }
@@ -247,7 +263,7 @@ int main(int argc, char **argv) {
   // For so long actors may go on with rows that no output needs.
   int64_t busy = 0;
   std::vector<std::string> outFiles;
-  std::string reportPath = "report.txt";
+  std::string reportPath = "report.txt", tracePath;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     auto number = [&] { return std::strtoll(argv[++i], nullptr, 10); };
@@ -273,6 +289,12 @@ int main(int argc, char **argv) {
       busy = number();
     else if (arg == "--progress")
       bench.progress = number();
+    else if (arg == "--trace")
+      tracePath = argv[++i];
+#if VM_TRACE
+    else if (arg == "--half-ps")
+      bench.halfPs = uint64_t(number());
+#endif
     else if (arg == "--report")
       reportPath = argv[++i];
     else if (arg == "--in") {
@@ -309,7 +331,18 @@ int main(int argc, char **argv) {
   for (const rhz::SegmentFile &segment : segments)
     bench.banks[segment.bank].load(segment.address, segment.path);
   bench.context.commandArgs(argc, argv);
+#if VM_TRACE
+  bench.context.traceEverOn(true);
+#endif
   bench.top = new Top(&bench.context);
+#if VM_TRACE
+  bench.top->trace(&bench.trace, 99);
+  bench.trace.set_time_unit("1ps");
+  bench.trace.set_time_resolution("1ps");
+  bench.trace.open(tracePath.c_str());
+  if (!bench.trace.isOpen())
+    fail("cannot write '" + tracePath + "'");
+#endif
   auto start = std::chrono::steady_clock::now();
   bench.reset();
   bool good = bench.run(total);
@@ -360,6 +393,9 @@ int main(int argc, char **argv) {
   if (bench.progress)
     std::fprintf(stderr, "\r%60s\r", "");
   bench.top->final();
+#if VM_TRACE
+  bench.trace.close();
+#endif
   delete bench.top;
   return 0;
 }

@@ -113,6 +113,7 @@ Expected<Frames> runHardware(const SimulateRequest &request,
   options.stallsOut = request.stallsOut;
   options.seed = request.seed;
   options.fourState = request.fourState;
+  options.trace = request.trace;
   options.progress = request.showProgress;
   if (Error error = chooseDesign(package, request.level, options))
     return error;

@@ -13,6 +13,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <unistd.h>
 
@@ -98,6 +99,13 @@ constexpr Bench kModel = {"model.cpp",
                           ".so",
                           true};
 
+/// Verilator's option for the kind of waveforms.
+std::string traceOption(const SimOptions &options) {
+  if (options.trace.empty())
+    return "";
+  return StringRef(options.trace).ends_with(".fst") ? "--trace-fst" : "--trace";
+}
+
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                const SimOptions &options, const Bench &bench,
                                int64_t intervalCycles,
@@ -141,6 +149,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
       std::to_string(sys::toTimeT(tool.getLastModificationTime())));
   hashed.push_back(top + optimizationFor(intervalCycles));
   hashed.push_back(options.design ? "netlist" : "rtl");
+  const std::string traced = traceOption(options);
+  hashed.push_back(traced);
   std::string key = hashOf(hashed);
 
   sim::Simulator result;
@@ -202,6 +212,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
                                    optimizationFor(intervalCycles)};
   if (bench.shared)
     args.insert(args.end(), {"-LDFLAGS", "-shared"});
+  if (!traced.empty())
+    args.push_back(traced);
   // clang compiles these files in two thirds of gcc's time.
   for (const char *compiler : {"clang++-22", "clang++", "g++"})
     if (sys::findProgramByName(compiler)) {
@@ -313,6 +325,15 @@ Expected<SimResult> sim::runVerilator(const Package &package,
                                       const SimOptions &options) {
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
+  SmallString<256> trace(options.trace);
+  if (!trace.empty()) {
+    std::error_code error = sys::fs::make_absolute(trace);
+    if (!error)
+      raw_fd_ostream(trace, error);
+    if (error)
+      return createStringError(error, "cannot write '%s': %s", trace.c_str(),
+                               error.message().c_str());
+  }
   Expected<Simulator> simulator =
       build(package, node, options, kHarness, plan.predicted.intervalCycles,
             portsHeader(node));
@@ -323,7 +344,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   if (!folder)
     return folder.takeError();
   std::string run = *folder;
-  bool measure = options.measure && !options.stallsIn && !options.stallsOut;
+  bool measure = options.measure && !options.stallsIn && !options.stallsOut &&
+                 options.trace.empty();
   int64_t total = prepared.frames, last = 0;
   if (measure) {
     // Frames in flight at once share memories: as many come before those that
@@ -348,6 +370,10 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--report",     run + "/report.txt"};
   if (plan.tasks.isKeptByFpga())
     args.insert(args.end(), {"--keeps", "1"});
+  if (!trace.empty())
+    args.insert(args.end(),
+                {"--trace", trace.str().str(), "--half-ps",
+                 std::to_string(std::llround(500000 / plan.clockMhz))});
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     std::string file = run + "/in" + std::to_string(k) + ".bin";
     const std::vector<uint8_t> &bytes = prepared.inputs[k];

@@ -241,6 +241,60 @@ def open_cl(suite, package, wanted):
             "--program", junk)
 
 
+def waveforms(suite, np, package, plan):
+    """The frames on the wires of a .vcd; an .fst; refusals."""
+    file = suite.work / "waves.vcd"
+    result = suite.run("simulate", package, "--input", IMAGES, "-n", 2,
+                       "--trace", file, "--json")
+    suite.check(result.status == 0 and (result.json or {}).get("mismatches") == 0
+                and (result.json or {}).get("measured") is None,
+                f"waveforms: {result.message[:200]}", result.command)
+    codes, sent, values, times, scopes = {}, [], {}, set(), set()
+    head, body = file.read_text().split("$enddefinitions", 1)
+    for words in map(str.split, head.splitlines()):
+        if words[:1] == ["$scope"]:
+            scopes.add(words[2])
+        elif words[:1] == ["$var"]:
+            codes.setdefault(words[4], words[3])
+    for line in body.splitlines()[1:]:
+        words = line.split()
+        if line.startswith("#"):
+            # What holds before the clock rises is taken.
+            ready = [values.get(codes[f"s_axis_0_{n}"]) for n in
+                     ("tvalid", "tready")] + [values.get(codes["rst_ni"])]
+            if values.get(codes["clk_i"]) == "0" and ready == ["1"] * 3:
+                sent.append(int(values[codes["s_axis_0_tdata"]], 2))
+            times.add(int(line[1:]))
+        elif line[:1] in ("0", "1"):
+            values[line[1:]] = line[0]
+        elif line[:1] == "b":
+            values[words[1]] = words[0][1:]
+    border = plan["host"]["to_device"][0]
+    module = clients.module_of(package / "host")
+    images = np.load(IMAGES)[:2]
+    packed = module.Border(border, plan["host"]["inputs"])
+    want = b"".join(packed.pack(image) for image in images)
+    size = border["data_width"] // 8
+    got = b"".join(beat.to_bytes(size, "little") for beat in sent)
+    suite.check(got == want, f"{len(sent)} beats on s_axis_0 are the images'")
+    suite.check(any("conv1" in scope for scope in scopes),
+                "layers are found by their names")
+    step = 500000 / plan["clock_mhz"]
+    suite.check("$timescale 1ps" in head and all(
+        abs(t / step - round(t / step)) < .01 for t in times),
+        "times are the clock's")
+    fst = suite.work / "waves.fst"
+    result = suite.run("simulate", package, "-n", 1, "--trace", fst)
+    suite.check(result.status == 0 and fst.stat().st_size > 1000,
+                f"an .fst {result.message[:200]}", result.command)
+    for words, args in (("neither .fst nor .vcd", ["--trace", "x.txt"]),
+                        ("signals at the levels", ["--trace", "x.vcd", "--level",
+                                                   "functional"])):
+        refused(suite, words, "simulate", package, *args, status=2)
+    refused(suite, "error: cannot write '", "simulate", package, "-n", 1, "--trace",
+            suite.work / "absent/x.vcd")
+
+
 def machine_code(suite, np, wanted):
     """The package with the model's object: the same bytes from the same input,
     and the client computes without rhizome."""
@@ -368,4 +422,5 @@ def drivers(suite):
     golden(suite, np, package)
     client(suite, np, package, wanted.tobytes())
     python_client(suite, np, package, plan, wanted)
+    waveforms(suite, np, package, plan)
     machine_code(suite, np, wanted.tobytes())

@@ -188,8 +188,21 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    "same path on all hosts")
       ->check(CLI::ExistingFile)
       ->option_text("FILE");
-  command->add_flag("--four-state", request.fourState,
-                    "Icarus Verilog with X checks instead of Verilator");
+  CLI::Option *fourState =
+      command->add_flag("--four-state", request.fourState,
+                        "Icarus Verilog with X checks instead of Verilator");
+  command
+      ->add_option("--trace", request.trace,
+                   "write all signals of these frames as waveforms, .fst or "
+                   ".vcd; nothing is measured then")
+      ->option_text("FILE")
+      ->excludes(fourState)
+      ->check([](const std::string &path) -> std::string {
+        llvm::StringRef name = path;
+        return name.ends_with(".fst") || name.ends_with(".vcd")
+                   ? ""
+                   : "'" + path + "' ends in neither .fst nor .vcd";
+      });
   addKernelOptions(*command, options->kernel);
   addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
@@ -198,6 +211,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz -n 20\n"
       "  rhizome simulate net.rhz -n 20 --stalls-in 30 --stalls-out 50\n"
       "  rhizome simulate net.rhz --input x.npy --expect y.npy --json\n"
+      "  rhizome simulate net.rhz --input x.npy -n 2 --trace x.fst\n"
       "  rhizome simulate net.rhz --level functional -n 1000\n"
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
       "  rhizome simulate net.rhz --level bitstream --input x.npy");
@@ -210,6 +224,12 @@ void cli::addSimulate(CLI::App &app, Run &run) {
         options->request.level != Level::Functional)
       throw CLI::ValidationError("--level",
                                  "a kernel has no hardware yet: functional");
+    if (command->count("--trace") &&
+        (options->request.level == Level::Functional ||
+         options->request.level == Level::Cluster))
+      throw CLI::ValidationError(
+          "--trace", "there are signals at the levels rtl, board, netlist and "
+                     "bitstream only");
     for (const std::string &path : options->inputs)
       options->request.inputs.push_back({path, options->normalize});
     if (isKernel) {

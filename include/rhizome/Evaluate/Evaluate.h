@@ -28,6 +28,7 @@ struct SimulateRequest : model::DataChoice {
   Level level = Level::Rtl;
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
+  std::string trace; ///< a file for waveforms, .fst or .vcd; "": none
   bool showProgress = false;
   /// Of the cluster's links: shares of datagrams, and the largest delay.
   double loss = 0, reorder = 0, reorderDelayUs = 20;

@@ -28,6 +28,9 @@ struct SimOptions {
   bool measure = true;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
+  /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only
+  /// the given frames run, and nothing is measured.
+  std::string trace;
 };
 
 struct SimResult {
