@@ -73,12 +73,15 @@ bool Vectorizer::findDots() {
     if (nest.loops[i].isSummed)
       summed = i;
   if (summed < 0 || data.steps[summed] != 1 || !weights.steps[summed] ||
-      !isOwnConstant(r->operand))
+      !canPack(r->operand))
     return false;
   // One factor of bytes is signed, the other is not; data of signed ones are
-  // read 128 higher.
-  bool isBytes = unit.hasByteDots && l->bits == 8 && r->bits == 8 &&
-                 (l->isSigned || r->isSigned) && nest.loops[lanes].extent > 2;
+  // read 128 higher, if what that adds is known.
+  bool isConstant = isOwnConstant(r->operand);
+  bool isBytes =
+      unit.hasByteDots && l->bits == 8 && r->bits == 8 &&
+      (isConstant ? l->isSigned || r->isSigned : l->isSigned != r->isSigned) &&
+      nest.loops[lanes].extent > 2;
   dotTerms = isBytes ? 4 : 2;
   dotWeights = r->operand;
   areWeightsUnsigned = !r->isSigned;
@@ -274,25 +277,46 @@ void Vectorizer::addExcess(int summed) {
   excessOfPiece = step;
 }
 
-/// The weights, which are constant, with the terms side by side that one
-/// instruction adds in a lane: two of 16 bits or four of 8.
+/// The weights with the terms side by side that one instruction adds in a lane:
+/// two of 16 bits or four of 8.
 void Vectorizer::packWeights(int summed) {
   Access &access = nest.in[dotWeights];
-  unsigned bits = access.element().getIntOrFloatBitWidth();
-  auto read =
-      reader(constantBytes(dotWeights), bits, /*isSigned=*/!areWeightsUnsigned);
   // Loops from the outermost to the innermost: others, groups, lanes.
   SmallVector<int> loops;
   for (int i = 0, n = int(nest.loops.size()); i < n; ++i)
     if (access.steps[i] && i != summed && i != lanes)
       loops.push_back(i);
+  int64_t groups = llvm::divideCeil(nest.loops[summed].extent, dotTerms);
+  Access packed;
+  packed.steps.assign(nest.loops.size(), 0);
+  packed.steps[lanes] = dotTerms;
+  packed.steps[summed] = dotTerms * nest.loops[lanes].extent;
+  int64_t size = packed.steps[summed] * groups;
+  for (int i : llvm::reverse(loops)) {
+    packed.steps[i] = size;
+    size *= nest.loops[i].extent;
+  }
+  Type element = b.getIntegerType(32 / unsigned(dotTerms));
+  if (isOwnConstant(dotWeights)) {
+    replaceConstant(dotWeights, element, packedWeights(summed, loops));
+    packed.memory = access.memory;
+  } else {
+    packed.memory = allocate(size, element);
+    packByCode(packed, summed, loops);
+  }
+  access = packed;
+}
+
+std::vector<char> Vectorizer::packedWeights(int summed, ArrayRef<int> loops) {
+  const Access &access = nest.in[dotWeights];
+  auto read =
+      reader(constantBytes(dotWeights),
+             access.element().getIntOrFloatBitWidth(), !areWeightsUnsigned);
   int64_t depth = nest.loops[summed].extent;
-  int64_t groups = llvm::divideCeil(depth, dotTerms);
-  int64_t columns = nest.loops[lanes].extent;
   std::vector<char> packed;
   for (int64_t from : offsetsOf(access, loops))
-    for (int64_t k = 0; k < dotTerms * groups; k += dotTerms)
-      for (int64_t c = 0; c < columns; ++c)
+    for (int64_t k = 0; k < depth; k += dotTerms)
+      for (int64_t c = 0; c < nest.loops[lanes].extent; ++c)
         for (int64_t term = k; term < k + dotTerms; ++term) {
           int64_t v = term < depth ? read(from + term * access.steps[summed] +
                                           c * access.steps[lanes])
@@ -301,16 +325,86 @@ void Vectorizer::packWeights(int summed) {
           if (dotTerms == 2)
             packed.push_back(char(v >> 8));
         }
-  replaceConstant(dotWeights, b.getIntegerType(32 / unsigned(dotTerms)),
-                  std::move(packed));
-  access.offset = 0;
-  access.steps.assign(nest.loops.size(), 0);
-  access.steps[lanes] = dotTerms;
-  access.steps[summed] = dotTerms * columns;
-  int64_t step = dotTerms * columns * groups;
-  for (int i : llvm::reverse(loops)) {
-    access.steps[i] = step;
-    step *= nest.loops[i].extent;
+  return packed;
+}
+
+/// Weights that are not constant: rows of `dotTerms` terms are interleaved.
+void Vectorizer::packByCode(const Access &packed, int summed,
+                            ArrayRef<int> loops) {
+  const Access &access = nest.in[dotWeights];
+  Type element = packed.element();
+  OpBuilder::InsertionGuard guard(b);
+  Value flatFrom = flat(access), from = number(access.offset), to = number(0);
+  // A loop, in which `from` and `to` move with its index.
+  auto enter = [&](int64_t extent, int64_t step, int64_t fromStep,
+                   int64_t toStep) {
+    Value zero = number(0), end = number(extent), by = number(step);
+    auto loop = scf::ForOp::create(b, loc, zero, end, by);
+    b.setInsertionPointToStart(loop.getBody());
+    for (auto [place, each] :
+         {std::pair(&from, fromStep), std::pair(&to, toStep)})
+      *place = arith::AddIOp::create(
+          b, loc, *place,
+          arith::MulIOp::create(b, loc, loop.getInductionVar(), number(each)));
+  };
+  /// `count` lanes from the column on, of a group of so many terms.
+  auto move = [&](int64_t column, int64_t count, int64_t terms) {
+    auto type = VectorType::get({count}, element);
+    SmallVector<Value> rows;
+    for (int64_t term = 0; term < dotTerms; ++term) {
+      if (term >= terms) {
+        rows.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+        continue;
+      }
+      Value v = loadVector(flatFrom, access.element(),
+                           plus(from, term * access.steps[summed] +
+                                          column * access.steps[lanes]),
+                           count);
+      if (v.getType() != type)
+        v = areWeightsUnsigned ? Value(arith::ExtUIOp::create(b, loc, type, v))
+                               : Value(arith::ExtSIOp::create(b, loc, type, v));
+      rows.push_back(v);
+    }
+    while (rows.size() > 1) { // those that end up side by side last
+      size_t half = rows.size() / 2;
+      for (size_t i = 0; i < half; ++i)
+        rows[i] = vector::InterleaveOp::create(b, loc, rows[i], rows[i + half]);
+      rows.resize(half);
+    }
+    vector::StoreOp::create(b, loc, rows[0], packed.memory,
+                            plus(to, column * dotTerms));
+  };
+  auto group = [&](int64_t terms) {
+    int64_t columns = nest.loops[lanes].extent;
+    int64_t step = access.steps[lanes] == 1 ? unit.integerBits / 32 : 1;
+    int64_t whole = columns / step * step;
+    if (whole) {
+      OpBuilder::InsertionGuard inner(b);
+      Value fromBefore = from, toBefore = to;
+      enter(whole, step, access.steps[lanes], dotTerms);
+      move(0, step, terms);
+      from = fromBefore, to = toBefore;
+    }
+    for (int64_t at = whole; at < columns;) {
+      auto count = int64_t(llvm::bit_floor(uint64_t(columns - at)));
+      move(at, count, terms);
+      at += count;
+    }
+  };
+  for (int i : loops)
+    enter(nest.loops[i].extent, 1, access.steps[i], packed.steps[i]);
+  int64_t depth = nest.loops[summed].extent, whole = depth / dotTerms;
+  if (whole) {
+    OpBuilder::InsertionGuard inner(b);
+    Value fromBefore = from, toBefore = to;
+    enter(whole, 1, dotTerms * access.steps[summed], packed.steps[summed]);
+    group(dotTerms);
+    from = fromBefore, to = toBefore;
+  }
+  if (depth % dotTerms) {
+    from = plus(from, whole * dotTerms * access.steps[summed]);
+    to = plus(to, whole * packed.steps[summed]);
+    group(depth % dotTerms);
   }
 }
 

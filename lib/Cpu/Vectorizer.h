@@ -63,6 +63,8 @@ private:
   llvm::SmallVector<int> outerLoops(const Access &access) const;
   void addExcess(int summed);
   void packWeights(int summed);
+  std::vector<char> packedWeights(int summed, llvm::ArrayRef<int> loops);
+  void packByCode(const Access &packed, int summed, llvm::ArrayRef<int> loops);
   void readForDots(Access &access, int summed, bool isRaised);
   void packStrips();
 

@@ -181,3 +181,33 @@ TEST_F(VectorLoopsTest, DotProductsOfBytes) {
       EXPECT_EQ(reinterpret_cast<int32_t *>(constants[1].data())[19], 3840);
   }
 }
+
+TEST_F(VectorLoopsTest, FactorsOfDotProductsNeedNotBeConstant) {
+  // A transposed factor of 20 columns is copied with four terms side by side.
+  auto func = vectorized(R"(
+    #x = affine_map<(i, j, k) -> (i, k)>
+    #w = affine_map<(i, j, k) -> (j, k)>
+    #y = affine_map<(i, j, k) -> (i, j)>
+    func.func @f(%x: memref<7x10xi8>, %y: memref<7x20xi32>, %w: memref<20x10xi8>) {
+      %zero = arith.constant 0 : i32
+      linalg.fill ins(%zero : i32) outs(%y : memref<7x20xi32>)
+      linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : memref<7x10xi8>, memref<20x10xi8>) outs(%y : memref<7x20xi32>) {
+      ^bb0(%a: i8, %b: i8, %s: i32):
+        %c = arith.extui %a : i8 to i32
+        %d = arith.extsi %b : i8 to i32
+        %p = arith.muli %c, %d : i32
+        %t = arith.addi %s, %p : i32
+        linalg.yield %t : i32
+      }
+      return
+    })",
+                         3, true);
+  int64_t dots = 0, sizes = 0;
+  func.walk([&](LLVM::CallIntrinsicOp) { ++dots; });
+  // Three groups of four; data are copied, which the caller's memory ends with.
+  func.walk(
+      [&](memref::AllocOp op) { sizes += op.getType().getNumElements(); });
+  EXPECT_EQ(dots, 14);
+  EXPECT_EQ(sizes, 20 * 12 + 7 * 10);
+}

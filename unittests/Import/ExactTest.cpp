@@ -263,6 +263,46 @@ TEST(ImportExact, IntegerProductsOfEveryRange) {
   }
 }
 
+TEST(ImportExact, IntegerProductsOfTwoInputs) {
+  // Neither factor is constant; depths that are no whole number of groups.
+  const int u8 = TensorProto::UINT8, s8 = TensorProto::INT8;
+  const std::pair<int, int> types[] = {{u8, s8}, {s8, u8}, {s8, s8}, {u8, u8}};
+  const int64_t rows = 5, columns = 21;
+  for (auto [xType, wType] : types)
+    for (int64_t depth : {300, 301, 303}) {
+      SCOPED_TRACE(std::to_string(xType) + ", " + std::to_string(wType) + ", " +
+                   std::to_string(depth));
+      auto values = [](int type, int64_t count, int64_t step) {
+        Floats all;
+        for (int64_t k = 0; k < count; ++k)
+          all.push_back(
+              float(k * step % 256 - (type == TensorProto::INT8) * 128));
+        return all;
+      };
+      Floats x = values(xType, rows * depth, 91),
+             w = values(wType, depth * columns, 103);
+      ModelBuilder m;
+      m.input("x", {rows, depth}, xType);
+      m.input("w", {depth, columns}, wType);
+      m.node("MatMulInteger", {"x", "w"}, {"y"});
+      m.output("y");
+      Imported i(m);
+      Ints want;
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column) {
+          int64_t sum = 0;
+          for (int64_t k = 0; k < depth; ++k)
+            sum += int64_t(x[size_t(row * depth + k)]) *
+                   int64_t(w[size_t(k * columns + column)]);
+          want.push_back(sum);
+        }
+      EXPECT_EQ(resultOf(i, {Tensor::ofFloats({rows, depth}, x),
+                             Tensor::ofFloats({depth, columns}, w)})
+                    .ints,
+                want);
+    }
+}
+
 TEST(ImportExact, IntegerConvolutionsBeyondFloat32) {
   ModelBuilder m;
   m.input("x", {1, 40, 3, 3}, TensorProto::UINT8);
