@@ -631,7 +631,7 @@ void Menu::addLoop(int kind, int from, int to, StringRef state) {
   // Units that are shared, and regions of several stages, count for nothing.
   auto delayOf = [&](int stage, size_t choice, size_t operand) -> int64_t {
     const Choice &c = posed.kinds[kind].choices[stage][choice];
-    const Offer &offer = *offers[kind][stage][choice];
+    const Offer &offer = this->offer(kind, stage, int(choice));
     return c.unit >= 0 || c.region >= 0 || operand >= offer.inputs.size()
                ? 0
                : leastDelay(offer.body, offer.inputs.size(), operand);

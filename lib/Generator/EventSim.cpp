@@ -9,122 +9,21 @@
 // come, and stands at the port after the cycle of the earliest grant.
 // Frames are run one by one, until one ends as the frame before has: all later
 // ones are like it. Where tokens stay in channels from frame to frame, all
-// frames are simulated. So they are where memories are read, unless these keep
-// up: if a run in which all that is read is always there takes nothing before
-// the memories would have brought it, they change nothing, and it is the run.
-#include "rhizome/Generator/EventSim.h"
-#include "EventSeries.h"
+// frames are simulated; so they are where memories are read (see
+// Simulation.cpp).
+#include "EventState.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cassert>
 
 namespace rhizome::gen {
+using events::at;
 using events::ChannelState;
+using events::Ending;
 using events::kNever;
 using events::kUnbounded;
+using events::MemoryState;
+using events::ProcessState;
 using events::Series;
-
-namespace {
-struct ProcessState {
-  size_t phase = 0;
-  int64_t done = 0;    ///< firings of the current phase
-  int64_t period = 0;  ///< rounds of the current frame
-  int64_t frame = 0;   ///< frames completed
-  int64_t last = -1;   ///< time of the last firing
-  size_t offer = 0;    ///< the next of the process's
-  int64_t offered = 0; ///< firings of those that it stands for
-  bool first = true;   ///< the next firing is the first of a frame
-  bool queued = false;
-  bool isSimple = false; ///< one input, one output, both of few places
-  /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
-  /// the cycle from which the request stands at the port.
-  int64_t asked = 0, presented = 0;
-  int sink = -1; ///< its number among the sinks
-  std::vector<ChannelState *> inputs, outputs;
-};
-
-struct MemoryState {
-  rhz::MemoryServer server;
-  std::vector<int> readers; ///< processes, in the order of their ports
-  int64_t granted = -1;     ///< the cycle of the last grant
-  size_t last = 0;          ///< the reader that was granted last
-  size_t first = 0;         ///< the next one's turn
-  int64_t left = 0;    ///< bursts that the last one may still have in a row
-  bool isFresh = true; ///< nothing was granted yet
-};
-
-/// All that the next frame depends on when every process has completed the same
-/// frames and no channel holds tokens.
-struct Ending {
-  std::vector<int64_t> lasts;      ///< of each process
-  std::vector<events::Event> pops; ///< which places become free, and when
-
-  /// Is it the same, but so many cycles later?
-  bool isShifted(const Ending &from, int64_t by) const {
-    return llvm::equal(lasts, from.lasts,
-                       [&](int64_t a, int64_t b) { return a == b + by; }) &&
-           llvm::equal(pops, from.pops,
-                       [&](const events::Event &a, const events::Event &b) {
-                         return a.count == b.count && a.time == b.time + by;
-                       });
-  }
-};
-} // namespace
-
-struct Simulation::State {
-  const ProcessNetwork &network;
-  bool reads = false;  ///< memories
-  bool isLate = false; ///< a firing came after its offer
-  std::vector<ChannelState> channels;
-  std::vector<ProcessState> processes;
-  std::vector<MemoryState> memories;
-  std::deque<int> work;
-  SimResult &result;
-  int completed = 0;   ///< frames, without a deadlock
-  Ending ending;       ///< of the last of them
-  int64_t repeats = 0; ///< cycles between all later frames, if they are equal
-  bool recurs = false; ///< tokens stay in channels from frame to frame
-
-  /// With `supplies` all that is read is there from the start.
-  State(const ProcessNetwork &network, llvm::ArrayRef<int> watched,
-        SimResult &result, bool supplies);
-  const SimResult &upTo(int frames, int ahead);
-  Process takerOf(int c, int frames) const;
-  /// Does it bring what is always there?
-  bool isIdle(size_t p) const {
-    return !reads && network.processes[p].memory >= 0;
-  }
-  void enqueue(int p) {
-    if (!processes[p].queued) {
-      processes[p].queued = true;
-      work.push_back(p);
-    }
-  }
-  /// Wakes a process that has what it waited for.
-  void wake(int p, int64_t &waited) {
-    waited = kNever;
-    enqueue(p);
-  }
-  int64_t fire(const Phase &phase, ProcessState &state, int64_t most,
-               int64_t earliest);
-  void note(int p, int64_t time);
-  int64_t leap(ProcessState &taker, const Phase &take);
-  void endPhase(int p);
-  void advance(int p, int frames);
-  void ask(int p);
-  bool grant();
-  void serve(MemoryState &memory, size_t reader, int64_t cycle);
-  bool isDone(int frames) const;
-  void enqueueAll();
-  void drain(int frames);
-  bool isLike(const Ending &now, int64_t by);
-  void endFrame();
-  void repeat(int frames);
-};
-
-/// A count that may have been left out.
-static int64_t at(const Counts &counts, size_t i) {
-  return i < counts.size() ? counts[i] : 0;
-}
 
 static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0 ||
@@ -683,149 +582,5 @@ Process Simulation::State::takerOf(int c, int frames) const {
       taker.offers.push_back(t);
     }
   return taker;
-}
-
-/// The readers of a network by themselves, with what a run takes.
-struct Simulation::Supply {
-  const ProcessNetwork &network;
-  std::vector<int> watched, readers;
-
-  Supply(const ProcessNetwork &network, llvm::ArrayRef<int> watched)
-      : network(network), watched(watched) {
-    for (size_t p = 0; p < network.processes.size(); ++p)
-      if (network.processes[p].memory >= 0)
-        readers.push_back(int(p));
-  }
-  bool isIndependent() const;
-  bool keepsUp(const State &run, int frames, int ahead, int64_t later,
-               SimResult &told) const;
-};
-
-/// Are there readers, does nothing but places hold them up, and is all that
-/// they read needed when it is taken?
-bool Simulation::Supply::isIndependent() const {
-  if (readers.empty() ||
-      llvm::any_of(network.channels,
-                   [](const TokenQueue &c) { return c.initial > 0; }))
-    return false;
-  auto isTaken = [&](int channel) {
-    for (const Process &to : network.processes)
-      for (auto [i, c] : llvm::enumerate(to.inputs))
-        if (c == channel)
-          return llvm::all_of(to.phases, [i = i](const Phase &phase) {
-            return at(phase.consume, i) <= at(phase.need, i);
-          });
-    return false;
-  };
-  return llvm::all_of(readers, [&](int p) {
-    const Process &reader = network.processes[p];
-    return reader.inputs.empty() && isTaken(reader.outputs[0]);
-  });
-}
-
-/// Do the readers bring everything before it is taken, if it is taken so many
-/// cycles later? Then `told` says when they read: every other process is one.
-bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
-                                 int64_t later, SimResult &told) const {
-  ProcessNetwork alone;
-  alone.memories = network.memories;
-  alone.channels = network.channels;
-  for (int p : readers) {
-    alone.processes.push_back(network.processes[p]);
-    Process taker =
-        run.takerOf(network.processes[p].outputs[0], frames + ahead);
-    for (Times &times : taker.offers)
-      times.first += later;
-    alone.processes.push_back(std::move(taker));
-  }
-  State readings(alone, {}, told, /*supplies=*/false);
-  // Most that are late are late at once.
-  for (int until : {1, frames})
-    if (readings.upTo(until, frames + ahead - until).deadlock ||
-        readings.isLate)
-      return false;
-  return true;
-}
-
-Simulation::Simulation(const ProcessNetwork &network,
-                       llvm::ArrayRef<int> watched, Memories memories)
-    : supply(std::make_unique<Supply>(network, watched)) {
-  if (memories == Memories::Always || !supply->isIndependent())
-    supply.reset();
-  state = std::make_unique<State>(network, watched, result,
-                                  /*supplies=*/supply != nullptr);
-}
-
-Simulation::~Simulation() = default;
-
-const SimResult &Simulation::upTo(int frames, int ahead) {
-  if (supply) {
-    state->upTo(frames + ahead, 0);
-    SimResult told;
-    if (!result.deadlock &&
-        supply->keepsUp(*state, frames, ahead, /*later=*/0, told)) {
-      for (auto [i, p] : llvm::enumerate(supply->readers))
-        result.spans[p] = std::move(told.spans[2 * i]);
-      return state->upTo(frames, 0);
-    }
-    // From the start, with the memories.
-    std::unique_ptr<Supply> tried = std::move(supply);
-    state = std::make_unique<State>(tried->network, tried->watched, result,
-                                    /*supplies=*/false);
-  }
-  return state->upTo(frames, ahead);
-}
-
-int64_t Simulation::slack(int channel) const {
-  return state->channels[channel].waited;
-}
-
-bool Simulation::keepsUpLater(int64_t by) const {
-  SimResult told;
-  return supply && supply->keepsUp(*state, 1, /*ahead=*/0, by, told);
-}
-
-int Simulation::simulated() const { return state->completed; }
-
-bool Simulation::knows(int frames) const {
-  return knowsAll() || frames <= state->completed;
-}
-
-bool Simulation::knowsAll() const { return state->repeats > 0; }
-
-int64_t Simulation::occupancy(int channel) {
-  ChannelState &c = state->channels[channel];
-  c.count(/*isEnd=*/true);
-  return c.most;
-}
-
-double SimResult::interval(int warmUp) const {
-  double worst = 0;
-  for (const auto &first : firstOut) {
-    int last = std::min(frames, int(first.size())) - 1;
-    if (last <= warmUp)
-      continue;
-    worst =
-        std::max(worst, double(first[last] - first[warmUp]) / (last - warmUp));
-  }
-  return worst;
-}
-
-bool SimResult::isSteady(int warmUp) const {
-  for (const auto &first : firstOut) {
-    size_t all = std::min(size_t(frames), first.size());
-    for (size_t i = size_t(warmUp) + 2; i < all; ++i)
-      if (first[i] - first[i - 1] != first[i - 1] - first[i - 2])
-        return false;
-  }
-  return true;
-}
-
-int64_t SimResult::latency() const {
-  int64_t last = 0;
-  for (const auto &out : lastOut)
-    if (!out.empty())
-      last = std::max(last, out.front());
-  return last - (firstIn.empty() ? 0 : firstIn.front());
 }
 } // namespace rhizome::gen

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The state of the event simulator while it runs: processes, channels, banks.
+#pragma once
+
+#include "EventSeries.h"
+
+namespace rhizome::gen {
+namespace events {
+struct ProcessState {
+  size_t phase = 0;
+  int64_t done = 0;    ///< firings of the current phase
+  int64_t period = 0;  ///< rounds of the current frame
+  int64_t frame = 0;   ///< frames completed
+  int64_t last = -1;   ///< time of the last firing
+  size_t offer = 0;    ///< the next of the process's
+  int64_t offered = 0; ///< firings of those that it stands for
+  bool first = true;   ///< the next firing is the first of a frame
+  bool queued = false;
+  bool isSimple = false; ///< one input, one output, both of few places
+  /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
+  /// the cycle from which the request stands at the port.
+  int64_t asked = 0, presented = 0;
+  int sink = -1; ///< its number among the sinks
+  std::vector<ChannelState *> inputs, outputs;
+};
+
+struct MemoryState {
+  rhz::MemoryServer server;
+  std::vector<int> readers; ///< processes, in the order of their ports
+  int64_t granted = -1;     ///< the cycle of the last grant
+  size_t last = 0;          ///< the reader that was granted last
+  size_t first = 0;         ///< the next one's turn
+  int64_t left = 0;    ///< bursts that the last one may still have in a row
+  bool isFresh = true; ///< nothing was granted yet
+};
+
+/// All that the next frame depends on when every process has completed the same
+/// frames and no channel holds tokens.
+struct Ending {
+  std::vector<int64_t> lasts; ///< of each process
+  std::vector<Event> pops;    ///< which places become free, and when
+
+  /// Is it the same, but so many cycles later?
+  bool isShifted(const Ending &from, int64_t by) const {
+    return llvm::equal(lasts, from.lasts,
+                       [&](int64_t a, int64_t b) { return a == b + by; }) &&
+           llvm::equal(pops, from.pops, [&](const Event &a, const Event &b) {
+             return a.count == b.count && a.time == b.time + by;
+           });
+  }
+};
+
+/// A count that may have been left out.
+inline int64_t at(const Counts &counts, size_t i) {
+  return i < counts.size() ? counts[i] : 0;
+}
+} // namespace events
+
+struct Simulation::State {
+  const ProcessNetwork &network;
+  bool reads = false;  ///< memories
+  bool isLate = false; ///< a firing came after its offer
+  std::vector<events::ChannelState> channels;
+  std::vector<events::ProcessState> processes;
+  std::vector<events::MemoryState> memories;
+  std::deque<int> work;
+  SimResult &result;
+  int completed = 0;     ///< frames, without a deadlock
+  events::Ending ending; ///< of the last of them
+  int64_t repeats = 0;   ///< cycles between all later frames, if they are equal
+  bool recurs = false;   ///< tokens stay in channels from frame to frame
+
+  /// With `supplies` all that is read is there from the start.
+  State(const ProcessNetwork &network, llvm::ArrayRef<int> watched,
+        SimResult &result, bool supplies);
+  const SimResult &upTo(int frames, int ahead);
+  Process takerOf(int c, int frames) const;
+  /// Does it bring what is always there?
+  bool isIdle(size_t p) const {
+    return !reads && network.processes[p].memory >= 0;
+  }
+  void enqueue(int p) {
+    if (!processes[p].queued) {
+      processes[p].queued = true;
+      work.push_back(p);
+    }
+  }
+  /// Wakes a process that has what it waited for.
+  void wake(int p, int64_t &waited) {
+    waited = events::kNever;
+    enqueue(p);
+  }
+  int64_t fire(const Phase &phase, events::ProcessState &state, int64_t most,
+               int64_t earliest);
+  void note(int p, int64_t time);
+  int64_t leap(events::ProcessState &taker, const Phase &take);
+  void endPhase(int p);
+  void advance(int p, int frames);
+  void ask(int p);
+  bool grant();
+  void serve(events::MemoryState &memory, size_t reader, int64_t cycle);
+  bool isDone(int frames) const;
+  void enqueueAll();
+  void drain(int frames);
+  bool isLike(const events::Ending &now, int64_t by);
+  void endFrame();
+  void repeat(int frames);
+};
+} // namespace rhizome::gen
