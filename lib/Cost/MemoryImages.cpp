@@ -151,6 +151,9 @@ MemoryImage::contents(int64_t lutInputs,
                             }),
                 columns.end());
   c.columns = double(columns.size());
+  // A block of memory has no parts.
+  if (lutInputs == 0)
+    return c;
   // Parts of a column, each with its length: a LUT has up to six inputs.
   assert(lutInputs <= 6 && "a part fits a word");
   int64_t leaf = int64_t(1) << lutInputs;

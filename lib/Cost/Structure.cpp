@@ -117,8 +117,11 @@ double Builder::rom(const char *file, const char *placedBy, int64_t words,
                     double share) {
   if (words <= 1)
     return 0;
-  RomContents c = contents(file, words, width, share);
-  if (a.get(placedBy)) {
+  const bool isBlock = a.get(placedBy);
+  const MemoryImage *known = isBlock ? image(file) : nullptr;
+  RomContents c = known ? known->contents(/*lutInputs=*/0)
+                        : contents(file, words, width, share);
+  if (isBlock) {
     for (int64_t i = 0; i < copies; ++i)
       addMemory(romOf(words, int64_t(c.varying), ctx), words,
                 int64_t(c.varying));

@@ -29,6 +29,10 @@ public:
        const Cluster &cluster, const Steering &steering, OfferCache &cache);
 
   const Problem &problem() const { return posed; }
+  /// The offer of a choice, which may be a sketch.
+  const gen::Offer &sketch(int kind, int stage, int choice) const {
+    return *offers[kind][stage][choice];
+  }
   /// The offer of a choice, complete.
   const gen::Offer &offer(int kind, int stage, int choice) const;
   /// The stages that a choice covers, of which this is the first.

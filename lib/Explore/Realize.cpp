@@ -38,14 +38,14 @@ void Posed::addOffers(const NodeResult &node, Result &result) const {
     double cycles = result.seconds * node.copies * place.clockHz * (1 + 1e-9);
     const auto &choices = problem.kinds[place.kind].choices[stage];
     for (size_t c = 0; c < choices.size(); ++c) {
-      const Offer &offer = menu.offer(place.kind, stage, int(c));
+      const Offer &offer = menu.sketch(place.kind, stage, int(c));
       if (choices[c].region >= 0 || offer.generator == taken.generator ||
           double(choices[c].interval) > cycles)
         continue;
       double price = pricesOf(choices[c].cost.resources, capacity)[0];
       auto [it, isNew] = best.try_emplace(offer.generator);
       if (isNew || price < it->second.first)
-        it->second = {price, offer.key.text()};
+        it->second = {price, menu.offer(place.kind, stage, int(c)).key.text()};
     }
     double mine = pricesOf(taken.resources, capacity)[0];
     for (const auto &[generator, offer] : best)

@@ -439,8 +439,8 @@ void Simulation::State::enqueueAll() {
 /// Advances the processes in the queue, and those that they wake.
 void Simulation::State::drain(int frames) {
   while (!work.empty()) {
-    int p = work.front();
-    work.pop_front();
+    int p = work.back();
+    work.pop_back();
     processes[p].queued = false;
     advance(p, frames);
   }

@@ -248,13 +248,6 @@ static int64_t latencyAfterReading(const Simulation &run,
   return Simulation(network).upTo(1, aheadOf(network)).latency();
 }
 
-/// Do few frames tell the interval of a network that reads memories?
-static bool isSettled(Simulation &simulation, const ProcessNetwork &network) {
-  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
-  return !sharesBanks(network) && run.interval(kWarmUp - 1) > kLong &&
-         run.isSteady(kWarmUp - 2);
-}
-
 /// The timing of a network that reads memories while frames pass.
 static Timing timingOfReading(Simulation &simulation,
                               const ProcessNetwork &network) {
@@ -262,7 +255,7 @@ static Timing timingOfReading(Simulation &simulation,
   const SimResult &run = simulation.upTo(kShort - 1, ahead);
   double interval = run.interval(kWarmUp - 1);
   int64_t latency = latencyAfterReading(simulation, network, run.latency());
-  if (isSettled(simulation, network))
+  if (!sharesBanks(network) && interval > kLong && run.isSteady(kWarmUp - 2))
     return Timing{interval, latency};
   // Refreshes are not aligned to frames: no frame is like another. Those in
   // flight at once share the memory: as many go before and after. How many they
@@ -305,14 +298,11 @@ static std::optional<Timing> timingFrom(Simulation &simulation,
     return std::nullopt;
   if (!readsMemory(now))
     return timingOf(simulation, /*simulates=*/false);
-  // Where memories keep up, a few frames more may do.
-  if (!simulation.keepsUp() ||
-      !(isSettled(simulation, now) || simulation.knowsAll()))
+  // Where memories keep up with all frames that are measured.
+  if (!simulation.keepsUp() || !simulation.knowsAll())
     return std::nullopt;
   Timing timing = timingOfReading(simulation, now);
-  if (!simulation.keepsUp() || !runsAs(simulation, watched, before, now))
-    return std::nullopt;
-  return timing;
+  return simulation.keepsUp() ? std::optional(timing) : std::nullopt;
 }
 
 FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {

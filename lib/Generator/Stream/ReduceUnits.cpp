@@ -116,8 +116,11 @@ void pairedProducts(Builder &b, int64_t kept) {
   } else if (isStreamed(b.instance())) {
     delayWeights(double(pe * simd * w), /*first=*/1);
   } else if (words > 1) {
-    RomContents c = b.contents("WeightFile", words, pe * simd * w, 1);
-    if (b.get("Block")) {
+    const bool isBlock = b.get("Block");
+    const MemoryImage *known = isBlock ? b.image("WeightFile") : nullptr;
+    RomContents c = known ? known->contents(/*lutInputs=*/0)
+                          : b.contents("WeightFile", words, pe * simd * w, 1);
+    if (isBlock) {
       b.addMemory(romOf(words, int64_t(c.varying), b.context()), words,
                   int64_t(c.varying));
       delayWeights(c.columns);
