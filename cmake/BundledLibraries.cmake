@@ -1,6 +1,6 @@
 # Run when the libraries have been installed. Each remains once, under the name by
 # which programs load it, since wheels hold no links. The drawing library of the
-# report joins them, and the licences of the Debian packages that they come from.
+# report joins them, and the licenses of the Debian packages that they come from.
 set(prefix $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
 set(licenses ${prefix}/share/doc/rhizome/licenses)
 file(GLOB libraries ${prefix}/lib/rhizome/lib/*.so*)
@@ -54,7 +54,7 @@ foreach(library IN LISTS libraries)
       endif()
     endforeach()
   else()
-    message(WARNING "the licence of ${name} was not found; add it to "
+    message(WARNING "the license of ${name} was not found; add it to "
       "${licenses} before you hand the package on")
   endif()
 endforeach()

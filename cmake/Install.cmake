@@ -49,7 +49,7 @@ install(DIRECTORY ${man}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # For the tarball and the wheel: every library that is not part of a Debian
-# system's base, with its licence.
+# system's base, with its license.
 install(RUNTIME_DEPENDENCY_SET libraries COMPONENT libraries EXCLUDE_FROM_ALL
   DESTINATION lib/rhizome/lib
   PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+)\\.so"

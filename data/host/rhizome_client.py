@@ -138,6 +138,9 @@ class Serial:
         import tty
         if len(model.to_device) != 1 or len(model.from_device) != 1:
             raise DeviceError("a serial line carries one tensor in and one out")
+        if model.segments:
+            raise DeviceError("a serial line does not fill the device's memory, "
+                              "from which the design is loaded")
         speed = getattr(termios, f"B{int(baud)}", None)
         if speed is None:
             raise DeviceError(f"there is no line speed of {baud} baud")
@@ -158,13 +161,19 @@ class Serial:
             self.close()
             raise DeviceError(f"'{port}' is not a serial line at {baud} baud: "
                               f"{why.args[-1]}") from why
-        self.reset(model.keeps_state)
+        try:
+            self.reset(model.keeps_state)
+        except DeviceError:
+            self.close()
+            raise
 
     def reset(self, needed):
-        """A break resets the design. Pseudo-terminals have none."""
+        """A break resets the design. Linux lets pseudo-terminals take one, too, and
+        does nothing; but only lines of hardware have the signals of a modem."""
         import fcntl
         import termios
         try:
+            fcntl.ioctl(self.line, termios.TIOCMGET, bytes(4))
             fcntl.ioctl(self.line, TIOCSBRK)
             time.sleep(BREAK_S)
             fcntl.ioctl(self.line, TIOCCBRK)
@@ -243,14 +252,12 @@ class Simulation:
         # What the design keeps from frame to frame comes about anew.
         earlier = len(self.past)
         everything = self.past + frames
-        if self.model.keeps_state:
-            self.past = everything
-        else:
-            everything, earlier = frames, 0
         if not frames:
             return []
         with tempfile.TemporaryDirectory(prefix="rhizome-") as folder:
             answers = self.simulate(pathlib.Path(folder), everything)
+        if self.model.keeps_state:
+            self.past = everything
         return answers[earlier:]
 
     def simulate(self, folder, frames):
@@ -304,6 +311,7 @@ class Model:
         self.from_device = [Border(b, self.outputs) for b in host["from_device"]]
         self.states = host.get("states", [])
         tasks = plan.get("tasks", {})
+        self.segments = plan["nodes"][0].get("segments", [])
         self.keeps_state = any(state["home"] == "fpga"
                                for state in tasks.get("states", []))
         regions = sum(t["place"] == "fpga" for t in tasks.get("list", []))
@@ -458,9 +466,13 @@ def main():
     except (DeviceError, ValueError, TypeError, OSError) as why:
         sys.exit(f"error: {why}")
     results = results if isinstance(results, tuple) else (results,)
+    if options.output and len(options.output) != len(results):
+        sys.exit(f"error: the model has {len(results)} outputs, --output names "
+                 f"{len(options.output)} files")
     for path, result in zip(options.output, results):
         np.save(path, result)
-    classes = results[0].reshape(len(results[0]), -1).argmax(1)
+    size = int(np.prod(device.model.outputs[0]["shape"]))
+    classes = results[0].reshape(-1, size).argmax(1)
     if options.labels:
         labels = np.load(options.labels).reshape(-1)[:len(classes)]
         print(f"{(classes == labels).sum()} of {len(classes)} right, "

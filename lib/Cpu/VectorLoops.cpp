@@ -6,9 +6,9 @@
 // the summed loops run. Sums of products of narrow integers with constant
 // weights read fours of bytes or pairs of 16-bit numbers, for which processors
 // have an instruction. What begins the sums (a bias) and what follows (a
-// requantizer) are computed on the tile. At the loop's end lanes read what lies
-// behind and are not stored; in the caller's memory the last vector is moved
-// back, or reads and writes only what is there.
+// requantizer) are computed on the tile. At the end of a loop, lanes beyond it
+// read the padding and are not stored; in the caller's memory the last vector
+// is moved back, or reads and writes only what is there.
 #include "Vectorizer.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

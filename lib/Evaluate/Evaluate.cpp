@@ -160,8 +160,12 @@ Error Evaluation::loadOriginal() {
 static bool hasClasses(const std::string &path) {
   if (!sys::fs::is_directory(path))
     return false;
-  std::vector<ClassFolder> folders = classFolders(path);
-  return !folders.empty() && !folders[0].name.empty();
+  Expected<std::vector<ClassFolder>> folders = classFolders(path);
+  if (!folders) { // reading the data says so
+    consumeError(folders.takeError());
+    return false;
+  }
+  return !folders->empty() && !folders->front().name.empty();
 }
 
 /// The integer model of a file.

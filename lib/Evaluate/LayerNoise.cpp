@@ -3,11 +3,11 @@
 // integer operations keep as locations.
 #include "LayerNoise.h"
 #include "Saturation.h"
-#include "rhizome/Model/States.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Model.h"
+#include "rhizome/Model/States.h"
 
 using namespace mlir;
 using namespace rhizome;

@@ -22,9 +22,7 @@ public:
   /// Whether pins match nothing.
   bool isRefused() const { return !posed.menu.refused().empty(); }
   /// Why the solver finds no plan that takes less than that many seconds.
-  Limit limitBelow(double seconds) {
-    return limitAt(seconds * (1 - 1e-9), {});
-  }
+  Limit limitBelow(double seconds) { return limitAt(seconds * (1 - 1e-9), {}); }
   mlir::FailureOr<Result> run(const Goal &goal);
   const Problem &problem() const { return posed.problems[0]; }
   /// The network's operation for a stage of that problem.

@@ -440,10 +440,14 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
 
 const Offer &Menu::offer(int kind, int stage, int choice) const {
   Offer &offer = *offers[kind][stage][choice];
+  complete(offer, kind, stage);
+  return offer;
+}
+
+void Menu::complete(Offer &offer, int kind, int stage) const {
   if (!offer.sketch.empty())
     findGenerator(offer.generator)
         ->complete(order[stage], offer, *devices[kind]);
-  return offer;
 }
 
 /// Whether it takes its input unchanged; others choose their own formats.
@@ -568,9 +572,8 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   }
   std::vector<Offer> *all = &cache.of(op, upstream, *devices[kind]);
   if (pin) // which names options
-    for (const auto &generator : allGenerators())
-      if (!generator->coverage(op))
-        generator->complete(op, *all, *devices[kind]);
+    for (Offer &offer : *all)
+      complete(offer, kind, s);
   // A complete key is not a part of others.
   bool isWhole = isNamed && llvm::any_of(*all, [&](const Offer &o) {
                    return o.key.text() == pin->option;

@@ -80,6 +80,8 @@ private:
 
   bool pins(const Steering::Pin &pin, int stage) const;
   const Steering::Pin *pinOf(const Steering &steering, int stage) const;
+  /// Completes an offer for a stage if it is a sketch.
+  void complete(gen::Offer &offer, int kind, int stage) const;
   void checkPins(const Steering &steering);
   /// Why a stage has no weights in this home, and what would work.
   static std::string whyNot(gen::WeightHome home);

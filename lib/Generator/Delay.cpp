@@ -4,10 +4,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace rhizome::gen {
-static int64_t countAt(const Counts &counts, size_t i) {
-  return i < counts.size() ? counts[i] : 0;
-}
-
 /// In a frame's last period: the number of the first firing that needs the
 /// frame's last token of an input; none if no firing there does.
 static std::optional<int64_t> lastNeed(const Process &process, size_t input) {

@@ -16,11 +16,8 @@
 #include <cassert>
 
 namespace rhizome::gen {
-using events::at;
 using events::ChannelState;
 using events::Ending;
-using events::kNever;
-using events::kUnbounded;
 using events::MemoryState;
 using events::ProcessState;
 using events::Series;
@@ -34,9 +31,10 @@ static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
   return from.memory < 0 && from.outputs.size() == 1 && to.inputs.size() == 1 &&
          llvm::all_of(
              from.phases,
-             [](const Phase &p) { return at(p.produce, 0) <= 1; }) &&
+             [](const Phase &p) { return countAt(p.produce, 0) <= 1; }) &&
          llvm::all_of(
-             to.phases, [](const Phase &p) { return at(p.consume, 0) <= 1; });
+             to.phases,
+             [](const Phase &p) { return countAt(p.consume, 0) <= 1; });
 }
 
 /// How many tokens come through a channel in a frame, 0 if not all that come
@@ -51,9 +49,9 @@ static int64_t tokensOfFrame(const ProcessNetwork &network, int c,
          in = size_t(llvm::find(to.inputs, c) - to.inputs.begin());
   int64_t come = 0, go = 0;
   for (const Phase &phase : from.phases)
-    come += phase.repeat * at(phase.produce, out) * from.periods;
+    come += phase.repeat * countAt(phase.produce, out) * from.periods;
   for (const Phase &phase : to.phases)
-    go += phase.repeat * at(phase.consume, in) * to.periods;
+    go += phase.repeat * countAt(phase.consume, in) * to.periods;
   return come == go ? come : 0;
 }
 
@@ -147,8 +145,8 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
 static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
                        int64_t earliest) {
   ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
-  int64_t need = at(phase.need, 0), consume = at(phase.consume, 0),
-          produce = at(phase.produce, 0), last = state.last,
+  int64_t need = countAt(phase.need, 0), consume = countAt(phase.consume, 0),
+          produce = countAt(phase.produce, 0), last = state.last,
           latency = out.latency;
   in.popped.reserve(consume > 0 ? firings : 0);
   out.pushed.reserve(produce > 0 ? firings : 0);
@@ -213,7 +211,7 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
   for (size_t i = 0; i < phase.need.size() && firings > 0; ++i)
     if (phase.need[i] > 0)
       firings = withTokens(*state.inputs[i], phase.need[i],
-                           at(phase.consume, i), firings);
+                           countAt(phase.consume, i), firings);
   for (size_t k = 0; k < phase.produce.size() && firings > 0; ++k)
     if (phase.produce[k] > 0)
       firings = withPlaces(*state.outputs[k], phase.produce[k], firings);
@@ -236,17 +234,17 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
 /// looking at each, until one of them is at the last of its phase; how often.
 /// With places for c tokens push n waits for pop n - c, and pop n for push n.
 /// Where both processes wait for nothing else, all that was pushed has been
-/// taken, and the last c pops came cycle by cycle, each further push comes a
-/// cycle behind the one before, and so does each pop.
+/// taken, and the last c pops came cycle by cycle, each further push comes one
+/// cycle after the one before, and so does each pop.
 int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
   ChannelState &c = *taker.inputs[0];
   if (!c.isLine || c.pushed.total != c.popped.total || taker.sink >= 0 ||
       llvm::any_of(take.produce, [](int64_t n) { return n != 0; }) ||
-      at(take.need, 0) != 1 || at(take.consume, 0) != 1)
+      countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1)
     return 0;
   ProcessState &giver = processes[c.producer];
   const Phase &give = network.processes[c.producer].phases[giver.phase];
-  if (giver.first || giver.inputs.empty() || at(give.produce, 0) != 1 ||
+  if (giver.first || giver.inputs.empty() || countAt(give.produce, 0) != 1 ||
       llvm::any_of(give.need, [](int64_t n) { return n != 0; }) ||
       llvm::any_of(give.consume, [](int64_t n) { return n != 0; }))
     return 0;
@@ -341,11 +339,11 @@ void Simulation::State::ask(int p) {
     return;
   const Phase &phase = network.processes[p].phases[s.phase];
   ChannelState &to = *s.outputs[0];
-  int64_t beats = at(phase.produce, 0), isReady = 1;
+  int64_t beats = countAt(phase.produce, 0), isReady = 1;
   for (size_t i = 0; i < phase.need.size() && isReady; ++i)
     if (phase.need[i] > 0)
-      isReady = withTokens(*s.inputs[i], phase.need[i], at(phase.consume, i),
-                           isReady);
+      isReady = withTokens(*s.inputs[i], phase.need[i],
+                           countAt(phase.consume, i), isReady);
   if (!isReady || !withPlaces(to, beats, 1))
     return;
   int64_t time = s.last + 1, freed = to.pushed.total + beats - to.capacity;
@@ -561,9 +559,9 @@ Process Simulation::State::takerOf(int c, int frames) const {
   Process taker{whole.name, {}, whole.periods, {c}, {}};
   int64_t perFrame = 0; // firings
   for (const Phase &phase : whole.phases)
-    if (int64_t need = at(phase.need, input)) {
+    if (int64_t need = countAt(phase.need, input)) {
       taker.phases.push_back(
-          {phase.repeat, {need}, {at(phase.consume, input)}, {}});
+          {phase.repeat, {need}, {countAt(phase.consume, input)}, {}});
       perFrame += phase.repeat * whole.periods;
     }
   taker.offers = channels[c].needed.times();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "EventSeries.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace rhizome::gen {
 namespace events {
@@ -49,11 +50,6 @@ struct Ending {
            });
   }
 };
-
-/// A count that may have been left out.
-inline int64_t at(const Counts &counts, size_t i) {
-  return i < counts.size() ? counts[i] : 0;
-}
 } // namespace events
 
 struct Simulation::State {

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace rhizome::gen {
-using events::at;
 using events::ChannelState;
 
 /// The readers of a network by themselves, with what a run takes.
@@ -38,7 +37,7 @@ bool Simulation::Supply::isIndependent() const {
       for (auto [i, c] : llvm::enumerate(to.inputs))
         if (c == channel)
           return llvm::all_of(to.phases, [i = i](const Phase &phase) {
-            return at(phase.consume, i) <= at(phase.need, i);
+            return countAt(phase.consume, i) <= countAt(phase.need, i);
           });
     return false;
   };

@@ -45,7 +45,7 @@ std::string withoutControls(StringRef text) {
     auto byte = static_cast<unsigned char>(text[i]);
     // U+0080 to U+009F, some of which begin commands of terminals.
     if (byte == 0xc2 && i + 1 < text.size() &&
-        static_cast<unsigned char>(text[i + 1]) < 0xa0)
+        (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80)
       byte = static_cast<unsigned char>(text[++i]);
     else if ((byte >= 0x20 && byte != 0x7f) || byte == '\n' || byte == '\t') {
       shown += text[i];

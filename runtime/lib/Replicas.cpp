@@ -33,13 +33,13 @@ std::vector<Replica> replicasOf(const Service &service) {
   };
   std::vector<size_t> found(outputs);
   for (const Route &route : service.inputs) {
-    if (route.every != count)
+    if (route.every != count || route.first >= count)
       return {};
     replicas[size_t(route.first)].inputs[route.port].push_back(route.channel);
     enter(route);
   }
   for (const Route &route : service.outputs) {
-    if (route.every != count)
+    if (route.every != count || route.first >= count)
       return {};
     replicas[size_t(route.first)].outputs[route.port] = route.channel;
     ++found[route.port];
@@ -150,6 +150,8 @@ void Sharing::restart(ClientStatistics &counts) {
 void Sharing::receive(Lane &lane, size_t replica, Time now,
                       ClientStatistics &counts) {
   Queue &queue = lane.queues[replica];
+  if (queue.got.empty())
+    return;
   for (size_t k = 0; k < queue.got.size(); ++k)
     while (queue.got[k] < queue.sent.size()) {
       std::optional<std::vector<uint8_t>> frame = endpoint.receive(

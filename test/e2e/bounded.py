@@ -192,9 +192,13 @@ def check_refused(suite):
         "MatMul", b.node("Transpose", x, perm=[0, 2, 1]),
         b.constant(np.ones((MOST, 3)))),
         "bounded in one of its inputs only")
-    refused("sizes that differ", lambda b, x: b.node("MatMul", b.input(
-        [1, 4, "columns"], name="y"), x), "bounded in one of its inputs only",
-        options=("--shape", "x=1,<=6,4", "--shape", "y=1,4,6"))
+    refused("sizes that differ", lambda b, x: b.node("Add", b.input(
+        [1, "columns", 4], name="y"), x),
+        "it combines the bounded sizes",
+        options=("--shape", "x=1,<=6,4", "--shape", "y=1,<=6,4"))
+    refused("two bounds", lambda b, x: b.node("Add", b.input(
+        [1, "rows", 4], name="y"), x), "the dimension 'rows' has the bounds",
+        options=("--shape", "x=1,<=6,4", "--shape", "y=1,<=5,4"))
     kit.is_refused(suite, "MLIR", networks.ROOT / "examples/pytorch/mlp.mlir",
                    "MLIR files have no bounded sizes",
                    options=("--shape", "input0=1,<=64"))

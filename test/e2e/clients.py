@@ -169,6 +169,16 @@ def python_client(suite, np, package, images, wanted, line_of):
     refused(suite, "bytes came back over", client, "uart", line.port, "--input",
             images, "-n", 1, "--patience-s", ".2")
     line.close()
+    # Linux lets a pseudo-terminal take a break, which resets nothing.
+    stateful = suite.work / "stateful"
+    shutil.copytree(package, stateful)
+    plan = json.loads((stateful / "plan.json").read_text())
+    plan.setdefault("tasks", {})["states"] = [{"home": "fpga"}]
+    (stateful / "plan.json").write_text(json.dumps(plan))
+    line, _ = line_of(answers=0)
+    refused(suite, "has no break that resets", stateful / "host" /
+            "rhizome_client.py", "uart", line.port, "--input", images, "-n", 1)
+    line.close()
     refused(suite, "cannot open", client, "uart", suite.work / "absent",
             "--input", images)
     refused(suite, "is not a serial line", client, "uart", "/dev/null",

@@ -81,11 +81,11 @@ def contents(suite, path):
         stacked = sum(i.file_size for i in archive.infolist()
                       if "libLLVM" in i.filename)
     libraries = [n for n in names if "/lib/rhizome/lib/" in n]
-    licences = [n for n in names if "/licenses/" in n]
+    licenses = [n for n in names if "/licenses/" in n]
     suite.check(sum("libLLVM" in n for n in libraries) == 1
                 and sum("libMLIR" in n for n in libraries) == 1,
                 f"{len(libraries)} libraries, LLVM's and MLIR's once: "
                 f"{stacked / 1e6:.0f} MB")
-    suite.check(any("libllvm" in n for n in licences)
-                and any("libmlir" in n for n in licences),
-                f"licences of {len(licences)} packages, LLVM's too")
+    suite.check(any("libllvm" in n for n in licenses)
+                and any("libmlir" in n for n in licenses),
+                f"licenses of {len(licenses)} packages, LLVM's too")

@@ -16,7 +16,7 @@ public:
   llvm::Error answer(const LiveHostParty::Frame &frame) override;
 
 private:
-  /// Reads until the inbox holds `bytes` bytes; false if they have not arrived
+  /// Reads until the inbox holds `size` bytes; false if they have not arrived
   /// yet or never will.
   llvm::Expected<bool> fill(size_t size, bool waits);
   const int answers;

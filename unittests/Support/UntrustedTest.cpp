@@ -34,6 +34,11 @@ TEST(Untrusted, TerminalsGetNoCommands) {
   EXPECT_EQ(withoutControls("a\nb\tc\x1b[31m\x7f\r\a"),
             "a\nb\tc\\x1b[31m\\x7f\\x0d\\x07");
   EXPECT_EQ(withoutControls("\u009b2J\u00fc\xc2"), "\\x9b2J\u00fc\xc2");
+  EXPECT_EQ(withoutControls("\xc2\nA\xc2"
+                            "A"),
+            "\xc2\nA\xc2"
+            "A")
+      << "no character, but no control either";
   EXPECT_EQ(withoutControls(std::string(300, 'x')), std::string(300, 'x'));
   llvm::json::Value value = llvm::json::Object{
       {"a", "\x1b"}, {"b", llvm::json::Array{1, "c\x01", nullptr}}};

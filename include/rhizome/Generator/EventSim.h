@@ -18,6 +18,10 @@
 namespace rhizome::gen {
 /// A count for each of a process's inputs or outputs.
 using Counts = llvm::SmallVector<int64_t, 2>;
+/// One of them, 0 if it was left out.
+inline int64_t countAt(const Counts &counts, size_t i) {
+  return i < counts.size() ? counts[i] : 0;
+}
 
 /// `repeat` equal firings of a process. A firing needs `need[i]` tokens
 /// visible on input i beyond those already consumed, consumes `consume[i]`

@@ -17,7 +17,7 @@ public:
   /// Every generator's offers for a region; their addresses are stable. Those
   /// that were prepared are sketches until somebody completes them.
   std::vector<Offer> &of(const Region &region, const Upstream &upstream,
-                               const DeviceContext &device);
+                         const DeviceContext &device);
   /// Asks generators about operations that are not in the cache, with no
   /// upstream formats, on all threads.
   void prepare(llvm::ArrayRef<mlir::Operation *> ops,

@@ -68,6 +68,5 @@ Actor makeFifo(const BeatFormat &format);
 /// What is kept from frame to frame, as a stream in this format.
 Actor makeState(const BeatFormat &format);
 /// The beats of a frame in this format.
-MemoryImage beatsOf(const BeatFormat &format,
-                    llvm::ArrayRef<int64_t> elements);
+MemoryImage beatsOf(const BeatFormat &format, llvm::ArrayRef<int64_t> elements);
 } // namespace rhizome::gen

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct ClassFolder {
 
 /// The images of a folder, without a class; if it has none, those of its
 /// folders, which are classes in ascending order of their names, as PyTorch and
-/// Keras number them. Hidden folders are none. Empty if there is no image.
-std::vector<ClassFolder> classFolders(llvm::StringRef folder);
+/// Keras number them. Hidden folders are skipped. Empty if there is no image;
+/// an error if a folder cannot be read.
+llvm::Expected<std::vector<ClassFolder>> classFolders(llvm::StringRef folder);
 } // namespace rhizome

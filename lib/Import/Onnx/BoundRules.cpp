@@ -178,6 +178,8 @@ std::optional<BoundRule> Rules::broadcasts(size_t dropped, int64_t outRank) {
                               i, node.input(i)->shape[size_t(own)],
                               bound.size));
     }
+  llvm::sort(rule.out,
+             [](const Bound &a, const Bound &b) { return a.axis < b.axis; });
   return rule;
 }
 
@@ -465,7 +467,8 @@ std::optional<BoundRule> Rules::find() {
     return gather();
   if (op == "Slice")
     return slice();
-  return refuse(formatv("{0} is not supported on inputs of a bounded size", op));
+  return refuse(
+      formatv("{0} is not supported on inputs of a bounded size", op));
 }
 
 std::optional<BoundRule> importer::boundRule(NodeContext &node) {

@@ -134,7 +134,6 @@ public:
     before.try_emplace(name, state.tensors[name]);
     state.tensors[name] = std::move(t);
   }
-  bool has(const std::string &name) const { return before.count(name); }
 
 private:
   ImportState &state;

@@ -12,7 +12,7 @@ struct Contents {
   std::vector<std::string> images, folders;
 };
 
-Contents contentsOf(StringRef folder) {
+Expected<Contents> contentsOf(StringRef folder) {
   Contents found;
   std::error_code error;
   for (sys::fs::directory_iterator it(folder, error), end; it != end && !error;
@@ -25,21 +25,29 @@ Contents contentsOf(StringRef folder) {
              sys::fs::is_directory(path))
       found.folders.push_back(path.str());
   }
+  if (error)
+    return createStringError(error, "cannot read the folder '%s': %s",
+                             folder.str().c_str(), error.message().c_str());
   llvm::sort(found.images);
   llvm::sort(found.folders);
   return found;
 }
 } // namespace
 
-std::vector<ClassFolder> rhizome::classFolders(StringRef folder) {
-  Contents own = contentsOf(folder);
-  if (!own.images.empty())
-    return {{"", std::move(own.images)}};
+Expected<std::vector<ClassFolder>> rhizome::classFolders(StringRef folder) {
+  Expected<Contents> own = contentsOf(folder);
+  if (!own)
+    return own.takeError();
+  if (!own->images.empty())
+    return std::vector<ClassFolder>{{"", std::move(own->images)}};
   std::vector<ClassFolder> classes;
   bool hasImages = false;
-  for (const std::string &path : own.folders) {
+  for (const std::string &path : own->folders) {
+    Expected<Contents> inside = contentsOf(path);
+    if (!inside)
+      return inside.takeError();
     classes.push_back(
-        {sys::path::filename(path).str(), contentsOf(path).images});
+        {sys::path::filename(path).str(), std::move(inside->images)});
     hasImages |= !classes.back().images.empty();
   }
   if (!hasImages)

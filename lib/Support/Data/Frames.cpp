@@ -239,9 +239,13 @@ llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &image,
   return finish(std::move(planes), true, file);
 }
 
-static std::vector<std::string> imagesIn(llvm::StringRef folder) {
+static llvm::Expected<std::vector<std::string>>
+imagesIn(llvm::StringRef folder) {
+  auto folders = classFolders(folder);
+  if (!folders)
+    return folders.takeError();
   std::vector<std::string> out;
-  for (const ClassFolder &each : classFolders(folder))
+  for (const ClassFolder &each : *folders)
     out.insert(out.end(), each.images.begin(), each.images.end());
   return out;
 }
@@ -255,7 +259,10 @@ llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
   source.path = path.str();
   Input input{path, ""};
   if (llvm::sys::fs::is_directory(path)) {
-    source.images = imagesIn(path);
+    auto images = imagesIn(path);
+    if (!images)
+      return images.takeError();
+    source.images = std::move(*images);
     source.count = source.images.size();
     if (source.images.empty())
       return input.fail("neither the folder nor a folder in it holds a PNG or "

@@ -109,8 +109,11 @@ static llvm::Expected<std::vector<int64_t>> labelLines(const Input &input) {
 
 llvm::Expected<std::vector<int64_t>> rhizome::readLabels(llvm::StringRef path) {
   if (llvm::sys::fs::is_directory(path)) {
+    auto folders = classFolders(path);
+    if (!folders)
+      return folders.takeError();
     std::vector<int64_t> out;
-    for (auto [label, each] : llvm::enumerate(classFolders(path)))
+    for (auto [label, each] : llvm::enumerate(*folders))
       if (!each.name.empty())
         out.insert(out.end(), each.images.size(), int64_t(label));
     if (out.empty())
