@@ -127,15 +127,15 @@ private:
          << " | " << (tensor.ofModel ? "yes" : "no") << " |\n";
   }
   void tensors() {
-    os << "\n## Tensors\n\nThese the host gives and gets, row-major:\n\n"
-          "| | name | type | shape | of the model |\n|---|---|---|---|---|\n";
+    os << "\n## Tensors\n\nWhat the host passes in and gets back, row-major:\n\n"
+          "| | name | type | shape | in the model |\n|---|---|---|---|---|\n";
     list("input", plan.host.inputs);
     list("output", plan.host.outputs);
     if (!plan.host.complete)
-      os << "\nTensors that are not the model's own enter and leave the "
-            "device; "
-            "what the model\ncomputes before and after them is in "
-            "`model/network.mlir`, and `rhizome run`\ncomputes it too.\n";
+      os << "\nTensors that are not in the model are those at the border of the "
+            "device. The host\ncomputes what comes before and after them: "
+            "`rhizome run` does so, and\n`model/network.mlir` has the "
+            "operations.\n";
   }
 
   void list(const std::vector<HostBorder> &borders,
@@ -184,19 +184,19 @@ private:
   void conversions() {
     auto all =
         concat<const HostBorder>(plan.host.toDevice, plan.host.fromDevice);
-    os << "\nElements are packed without gaps, little-endian; an order of axes "
-          "lists those of the\nrow-major tensor, outermost first. The last "
+    os << "\nElements are packed without gaps, little-endian. An order of axes "
+          "names those of the\nrow-major tensor, outermost first. The last "
           "beat "
           "is padded with zeros and carries `tlast`.\n";
     if (any_of(all, [](const HostBorder &b) { return !b.scale.empty(); }))
-      os << "Integers stand for reals in float32: into the device\n"
-            "`clamp(round(x / scale) + zero_point, lo, hi)`, out of it "
+      os << "Integers stand for real numbers. In float32, the device takes\n"
+            "`clamp(round(x / scale) + zero_point, lo, hi)` and gives "
             "`(q − zero_point) · scale`"
          << (any_of(plan.host.fromDevice,
                     [](const HostBorder &b) { return !b.offset.empty(); })
                  ? " plus\nan offset"
                  : "")
-         << ".\n`host` of `plan.json` has all values, the drivers apply "
+         << ".\nAll values are in `host` of `plan.json`; the drivers apply "
             "them.\n";
   }
 
@@ -239,7 +239,7 @@ private:
       os << "    python3 host/rhizome_client.py uart /dev/ttyUSB1" << files
          << "\n";
     os << "    python3 host/rhizome_client.py simulation" << files
-       << "\n\nor in a program, with `host` in its path:\n\n"
+       << "\n\nor from a program that has `host` in its module path:\n\n"
           "    from rhizome_client import Client\n"
           "    with Client("
        << (hasLine ? "\"uart\", \"/dev/ttyUSB1\"" : "\"simulation\"")

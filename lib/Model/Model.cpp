@@ -8,10 +8,13 @@
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
+#include "rhizome/Model/Quantization.h"
+#include "rhizome/Model/Quantization.h"
 #include "rhizome/Model/States.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -101,6 +104,13 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
     return false;
   }
   *calibration.report = std::move(*report);
+  if (!calibration.report->layers.empty())
+    module->setAttr(
+        kQuantization,
+        StringAttr::get(module.getContext(),
+                        llvm::formatv("{0:2}\n", llvm::json::Value(toJson(
+                                                     *calibration.report)))
+                            .str()));
   tieStates(module);
   return true;
 }

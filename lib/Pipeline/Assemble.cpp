@@ -142,13 +142,10 @@ llvm::Error Compilation::write(PackageWriter &writer) {
   fillHost();
   if (llvm::Error error = writeDeployment(writer, *plan, network()))
     return error;
-  if (const auto &calibration = request.model.calibration;
-      calibration && !calibration->report->layers.empty())
-    if (llvm::Error error = writer.writeFile(
-            "model/quantization.json",
-            llvm::formatv("{0:2}\n", llvm::json::Value(
-                                         model::toJson(*calibration->report)))
-                .str()))
+  if (auto quantization =
+          module->getAttrOfType<StringAttr>(model::kQuantization))
+    if (llvm::Error error = writer.writeFile("model/quantization.json",
+                                             quantization.getValue()))
       return error;
   if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
     return error;

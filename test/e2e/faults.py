@@ -85,12 +85,15 @@ def forget(bench, command, draw):
 
 
 def broken(folder):
-    """JSON files that are cut off, and programs that are."""
+    """JSON files that are cut off, and pages and programs that are."""
     bad = []
     for path in folder.rglob("*.json"):
         try:
             json.loads(path.read_text())
         except ValueError:
+            bad.append(str(path))
+    for path in folder.rglob("report.html"):
+        if not path.read_text().rstrip().endswith("</html>"):
             bad.append(str(path))
     for path in folder.rglob("simulators/sim-*"):
         if path.is_file() and path.read_bytes()[:4] != b"\x7fELF":
@@ -139,7 +142,8 @@ def kills(suite, count, *commands):
         bad = broken(suite.work)
         if whole:
             bad += [name for name in same_tree(bench.reference, bench.package)
-                    if name not in ("results", "deploy.yaml")]
+                    # Of these, a page shows the measurements.
+                    if name not in ("results", "deploy.yaml", "report.html")]
         again = bench.run(command)
         if not suite.check(not bad and bench.wanted(command, again),
                            f"kill {i}, {command}: what stands is whole, and the "

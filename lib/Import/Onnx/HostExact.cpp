@@ -21,7 +21,7 @@ using R = ValueRange;
 
 namespace {
 /// The integers from lo to hi.
-struct Range {
+struct Interval {
   int64_t lo, hi;
   int64_t most() const { return std::max({-lo, hi, int64_t(1)}); }
 };
@@ -172,12 +172,12 @@ static Value exactConvolution(NodeContext &node, Value x, Value w) {
 }
 
 /// The range of a type's values minus their zero points.
-static Range rangeOf(int type, ArrayRef<int64_t> zeros) {
+static Interval rangeOf(int type, ArrayRef<int64_t> zeros) {
   auto [lo, hi] = *wholeRange(type);
   return {lo - *llvm::max_element(zeros), hi - *llvm::min_element(zeros)};
 }
 
-static Narrow narrowed(NodeContext &node, Value v, Range range) {
+static Narrow narrowed(NodeContext &node, Value v, Interval range) {
   bool isUnsigned = range.lo >= 0 && range.hi <= 255;
   bool isByte = isUnsigned || (range.lo >= -128 && range.hi <= 127);
   auto type = node.builder.getIntegerType(isByte ? 8 : 16);
@@ -191,8 +191,8 @@ static Narrow narrowed(NodeContext &node, Value v, Range range) {
 
 /// A product of integers within these ranges, summed in 32 bits: in parts, if
 /// these do not hold all of a sum.
-static Value exactMatrixProduct(NodeContext &node, Value x, Range xRange,
-                                Value w, Range wRange) {
+static Value exactMatrixProduct(NodeContext &node, Value x, Interval xRange,
+                                Value w, Interval wRange) {
   Loops::Shape p(Loops::shapeOf(x)), q(Loops::shapeOf(w));
   size_t inner = q.size() > 1 ? q.size() - 2 : 0;
   if (p.empty() || q.empty() || p.back() != q[inner])
