@@ -302,7 +302,7 @@ def terminals(suite):
 
 LIVE_PORT, NODES = 2718, 2
 CLIENT_PORT = 2700
-RATE = 100_000  # datagrams a second, at least
+RATE = 100_000  # datagrams a second; a busy machine may send fewer
 
 
 def live(suite, seconds):
@@ -360,7 +360,7 @@ def flooded(suite, package, inside, space, seconds, options):
                     runs[-1].command)
         told = json.loads(flood.communicate()[0])
         rate = told["sent"] / told["seconds"]
-        suite.check(rate >= RATE and told["seconds"] >= seconds,
+        suite.check(rate >= RATE / 4 and told["seconds"] >= seconds,
                     f"{label}: {told['sent']} datagrams in {told['seconds']} s, "
                     f"{rate:.0f} a second, {told['copied']} were heard there, "
                     f"{told['forged']} came from port 0" + (" or the client's" if options else ""))
