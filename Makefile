@@ -10,7 +10,7 @@ BUILD := build
 KEEP ?=
 RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
   $(if $(KEEP),--keep $(KEEP))
-.PHONY: setup configure build build-all install package wheel demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
+.PHONY: setup configure build build-all install package wheel site demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
 ## Installs the packages in packages.txt and the Python packages of the tests.
 setup:
@@ -41,6 +41,10 @@ package: build
 wheel: build
 	.venv/bin/pip wheel . --no-deps --no-build-isolation -w $(BUILD)/packages \
 	  --config-settings=cmake.define.RHIZOME_BUILD=$(abspath $(BUILD))
+
+## The documentation as a site, in build/site; `python3 -m http.server` there shows it.
+site: setup
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --clean
 
 demo: build
 	@scripts/demo.sh

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include <random>
@@ -50,6 +51,31 @@ public:
     func.setFunctionType(
         b.getFunctionType(func.getArgumentTypes(), value.getType()));
     return func;
+  }
+
+  /// Makes `func`, with the inputs x and h and the named results, the task of
+  /// a module that keeps h from frame to frame: each is result \p from of the
+  /// one before, the first \p initial.
+  void keepState(llvm::ArrayRef<llvm::StringRef> results, llvm::StringRef from,
+                 mlir::DenseElementsAttr initial) {
+    auto name = [&](llvm::StringRef text) { return b.getStringAttr(text); };
+    func.setFunctionType(b.getFunctionType(
+        func.front().getArgumentTypes(),
+        func.front().getTerminator()->getOperandTypes()));
+    func.setArgAttr(0, flow::kTensor, name("x"));
+    func.setArgAttr(1, flow::kTensor, name("h"));
+    for (auto [i, result] : llvm::enumerate(results))
+      func.setResultAttr(unsigned(i), flow::kTensor, name(result));
+    func->setAttr(flow::kPlace,
+                  flow::PlaceAttr::get(b.getContext(), flow::Place::Fpga));
+    mlir::ModuleOp m = *module;
+    m->setAttr(flow::kInputs, b.getStrArrayAttr({"x"}));
+    m->setAttr(flow::kOutputs, b.getStrArrayAttr({"y"}));
+    m->setAttr(flow::kStates,
+               b.getArrayAttr({flow::StateAttr::get(
+                   b.getContext(), "h", from, initial, "state", "")}));
+    m->setAttr(flow::kTasks, b.getArrayAttr({mlir::FlatSymbolRefAttr::get(
+                                 func.getSymNameAttr())}));
   }
 
   mlir::Location loc(llvm::StringRef name) {

@@ -25,7 +25,12 @@ import sys
 import tempfile
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    if __name__ != "__main__":
+        raise
+    sys.exit("error: this program needs numpy: python3 -m pip install numpy")
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 BREAK_S = 0.01
@@ -460,18 +465,19 @@ def main():
         inputs = [np.load(path)[:options.frames] for path in options.input]
         with Client(options.driver, *options.where,
                     patience_s=options.patience_s) as device:
+            outputs = device.model.outputs
+            if options.output and len(options.output) != len(outputs):
+                raise ValueError(f"the model has {len(outputs)} outputs, "
+                                 f"--output names {len(options.output)} files")
             start = time.monotonic()
             results = device.infer(*inputs)
             seconds = time.monotonic() - start
     except (DeviceError, ValueError, TypeError, OSError) as why:
         sys.exit(f"error: {why}")
     results = results if isinstance(results, tuple) else (results,)
-    if options.output and len(options.output) != len(results):
-        sys.exit(f"error: the model has {len(results)} outputs, --output names "
-                 f"{len(options.output)} files")
     for path, result in zip(options.output, results):
         np.save(path, result)
-    size = int(np.prod(device.model.outputs[0]["shape"]))
+    size = int(np.prod(outputs[0]["shape"]))
     classes = results[0].reshape(-1, size).argmax(1)
     if options.labels:
         labels = np.load(options.labels).reshape(-1)[:len(classes)]

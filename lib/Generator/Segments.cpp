@@ -20,18 +20,18 @@ FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,
                                        const MemoryImages &images) {
   std::vector<Segment> segments;
   std::map<std::pair<StringRef, int64_t>, int64_t> free;
-  auto placeOf = [&](flow::BankAttr bank, int64_t bytes) {
-    for (const Segment &s : segments)
+  auto placeOf = [&](flow::BankAttr bank, int64_t bytes) -> Segment & {
+    for (Segment &s : segments)
       if (s.image == bank.getSegment() && s.memory == bank.getMemory() &&
           s.bank == bank.getBank())
-        return s.address;
+        return s;
     int64_t &next = free[{bank.getMemory(), bank.getBank()}];
     int64_t address = next;
-    segments.push_back({bank.getSegment().str(), bank.getMemory().str(),
-                        bank.getBank(), address, bytes});
     next = int64_t(
         llvm::alignTo(uint64_t(address + bytes), uint64_t(unit::kPageBytes)));
-    return address;
+    return segments.emplace_back(Segment{bank.getSegment().str(),
+                                         bank.getMemory().str(), bank.getBank(),
+                                         address, bytes});
   };
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     unit::Instance unit = op.getUnit();
@@ -46,9 +46,9 @@ FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,
         return op.emitOpError("reads the segment '")
                << bank.getSegment() << "' in words of " << unit.bitsOf(*port)
                << " bits, which has words of " << contents.width;
-      setParameter(op, port->traffic.page,
-                   placeOf(bank, contents.width / 8 * contents.depth) /
-                       unit::kPageBytes);
+      Segment &segment = placeOf(bank, contents.width / 8 * contents.depth);
+      segment.bytesPerFrame += port->traffic.bytes(unit.params.data());
+      setParameter(op, port->traffic.page, segment.address / unit::kPageBytes);
     }
   }
   return segments;

@@ -141,6 +141,7 @@ void print(json::OStream &os, const PlannedSegment &segment) {
     os.attribute("address", segment.address);
     os.attribute("bytes", segment.bytes);
     os.attribute("load", segment.load);
+    os.attribute("bytes_per_frame", segment.bytesPerFrame);
   });
 }
 

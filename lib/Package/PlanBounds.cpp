@@ -172,6 +172,8 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
     bounds.path(here + ".file", segment.file);
     bounds.number(here + ".address", segment.address, 0, kMostBytes);
     bounds.number(here + ".bytes", segment.bytes, 0, kMostBytes);
+    bounds.number(here + ".bytes_per_frame", segment.bytesPerFrame, 0,
+                  kMostBytes);
   }
 }
 

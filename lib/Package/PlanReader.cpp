@@ -169,7 +169,8 @@ static bool fromJSON(const json::Value &value, PlannedSegment &s,
   json::ObjectMapper map(value, path);
   if (!map || !map.map("file", s.file) || !map.map("memory", s.memory) ||
       !map.map("bank", s.bank) || !map.map("address", s.address) ||
-      !map.map("bytes", s.bytes) || !map.map("load", s.load))
+      !map.map("bytes", s.bytes) || !map.map("load", s.load) ||
+      !map.mapOptional("bytes_per_frame", s.bytesPerFrame))
     return false;
   if (s.address < 0 || s.bytes < 0) {
     path.field("address").report("expected numbers that are not negative");

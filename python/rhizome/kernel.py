@@ -15,6 +15,8 @@ from .program import Array, Path
 class Kernel:
     """A kernel (.cfd or .mlir), compiled for this CPU.
 
+    It is called with its inputs by name:
+
         helmholtz = rhizome.Kernel("helmholtz.cfd", numbers="fixed<8,24>")
         v = helmholtz(S=S, D=D, u=u)
     """

@@ -35,6 +35,7 @@ import reference
 import report
 import robustness
 import rtl
+import site_pages
 import strangers
 import styles
 import tasks
@@ -113,6 +114,7 @@ SUITES = {
     "weights": weights.weights,
     "wheel": wheels.wheel,
     "python": python.python,
+    "site": site_pages.site,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,

@@ -3,7 +3,6 @@
 // of a hand calculation (docs/architecture.md, "The marks").
 #include "rhizome/Explore/Explore.h"
 #include "../NetworkBuilder.h"
-#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Generator/Delay.h"
 #include <gtest/gtest.h>
 
@@ -98,25 +97,9 @@ func::FuncOp recurrent(NetworkBuilder &n) {
     n.requantize(name, byte, true, false);
   }
   n.end();
-  f.setFunctionType(
-      n.b.getFunctionType(f.front().getArgumentTypes(), f.getResultTypes()));
-  auto name = [&](const char *text) { return n.b.getStringAttr(text); };
-  f.setArgAttr(0, flow::kTensor, name("x"));
-  f.setArgAttr(1, flow::kTensor, name("h"));
-  f.setResultAttr(0, flow::kTensor, name("y"));
   auto shaped = RankedTensorType::get({1, 16}, n.b.getI64Type());
-  auto state = flow::StateAttr::get(
-      n.b.getContext(), "h", "y",
-      DenseElementsAttr::get(shaped, ArrayRef<int64_t>{0}), "state", "");
-  f->setAttr(flow::kPlace,
-             flow::PlaceAttr::get(n.b.getContext(), flow::Place::Fpga));
-  ModuleOp module = *n.module;
-  module->setAttr(flow::kInputs, n.b.getStrArrayAttr({"x"}));
-  module->setAttr(flow::kOutputs, n.b.getStrArrayAttr({"y"}));
-  module->setAttr(flow::kStates, n.b.getArrayAttr({state}));
-  module->setAttr(
-      flow::kTasks,
-      n.b.getArrayAttr({FlatSymbolRefAttr::get(f.getSymNameAttr())}));
+  n.keepState({"y"}, "y",
+              DenseElementsAttr::get(shaped, ArrayRef<int64_t>{0}));
   return f;
 }
 

@@ -4,7 +4,6 @@
 // and cycles against the prediction.
 // RHIZOME_RANDOM_LAYERS and RHIZOME_RANDOM_SEED as for random layers.
 #include "Layers.h"
-#include "rhizome/Dialect/Flow/Tasks.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -39,28 +38,13 @@ func::FuncOp recurrentNetwork(NetworkBuilder &n) {
   auto ret = cast<func::ReturnOp>(f.front().getTerminator());
   if (!isRead)
     ret->insertOperands(1, next);
-  f.setFunctionType(
-      n.b.getFunctionType(f.front().getArgumentTypes(), ret.getOperandTypes()));
-  auto name = [&](const char *text) { return n.b.getStringAttr(text); };
-  f.setArgAttr(0, flow::kTensor, name("x"));
-  f.setArgAttr(1, flow::kTensor, name("h"));
-  f.setResultAttr(0, flow::kTensor, name("y"));
-  if (!isRead)
-    f.setResultAttr(1, flow::kTensor, name("g"));
   auto shaped = RankedTensorType::get({1, h, w, c}, n.b.getI64Type());
   auto initial = DenseElementsAttr::get(
       shaped, ArrayRef<int64_t>(n.drawValues(shaped.getNumElements(), type)));
-  auto state = flow::StateAttr::get(n.b.getContext(), "h", isRead ? "y" : "g",
-                                    initial, "state", "");
-  f->setAttr(flow::kPlace,
-             flow::PlaceAttr::get(n.b.getContext(), flow::Place::Fpga));
-  ModuleOp module = *n.module;
-  module->setAttr(flow::kInputs, n.b.getStrArrayAttr({"x"}));
-  module->setAttr(flow::kOutputs, n.b.getStrArrayAttr({"y"}));
-  module->setAttr(flow::kStates, n.b.getArrayAttr({state}));
-  module->setAttr(
-      flow::kTasks,
-      n.b.getArrayAttr({FlatSymbolRefAttr::get(f.getSymNameAttr())}));
+  if (isRead)
+    n.keepState({"y"}, "y", initial);
+  else
+    n.keepState({"y", "g"}, "g", initial);
   return f;
 }
 

@@ -11,6 +11,7 @@ struct Segment {
   std::string image; ///< its name in the design's memory images
   std::string memory;
   int64_t bank = 0, address = 0, bytes = 0;
+  int64_t bytesPerFrame = 0; ///< bytes that are read from it for every frame
 };
 
 /// Assigns every segment that actors of the design read its place: bank by

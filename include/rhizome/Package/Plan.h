@@ -96,6 +96,7 @@ struct PlannedSegment {
   std::string memory;
   int64_t bank = 0, address = 0, bytes = 0;
   std::string load = "start"; ///< when: before the first frame
+  int64_t bytesPerFrame = 0;  ///< bytes that are read from it for every frame
   bool operator==(const PlannedSegment &) const = default;
 };
 
