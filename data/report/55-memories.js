@@ -10,13 +10,19 @@
   const rowsOf = nodes.map(([node, n]) => rows(node, n));
   if (!outside && !rowsOf.some(r => r.length)) return;
   const part = section("Memories", "What each operation keeps in block RAM and UltraRAM" +
-    (outside ? ", what it reads from memories outside the chip, and how busy their channels are at the plan's rate." : "."));
+    (outside ? ", what it reads from memories outside the chip, and how busy their channels are at the plan's rate." : ".") +
+    (plan.bottleneck_kind === "memory" ? ` The memory limits the rate: the units alone would reach ${number(alone(nodes))} per second.` : ""));
   nodes.forEach(([node, n], i) => {
     if (!rowsOf[i].length && !(node.segments || []).length) return;
     if (nodes.length > 1) part.append("h3").text(`${node.name}, ${node.device}`);
     if (rowsOf[i].length) homes(node, rowsOf[i]);
     for (const memory of node.memories || []) channels(node, n, memory);
   });
+
+  /** The rate at which the slowest unit would run if nothing waited for a memory. */
+  function alone(of) {
+    return d3.min(of, ([node]) => node.clock_mhz * 1e6 / d3.max(node.operations, o => o.interval_cycles));
+  }
 
   /** The operations with memories: blocks of either kind, bytes a frame. */
   function rows(node, n) {
@@ -65,7 +71,8 @@
 
   /** A bar per channel: bytes a second by segment, beside what it can give. */
   function channels(node, n, memory) {
-    const ports = (node.ports.memory || []).map((p, i) => [p, i]).filter(([p]) => p.memory === memory.name);
+    const ports = (node.ports.memory || []).map((p, i) => [p, i]).filter(([p]) => p.memory === memory.name)
+      .sort(([a], [b]) => a.bank - b.bank);
     if (!d3.sum(ports, ([p]) => p.bytes_per_frame)) return;
     const rate = node.predicted.throughput_per_s, peak = memory.bytes_per_s / memory.banks;
     const W = 1030, step = 24, m = {l: 250, r: 130, t: 6, b: 38}, H = ports.length * step + m.t + m.b;

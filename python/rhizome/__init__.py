@@ -17,7 +17,7 @@ from .kernel import Kernel
 from .model import analyze, compile, coverage, explore
 from .package import Evaluation, Package, Simulation
 from .plan import Plan, Summary
-from .program import program, version
+from ._program import program, version
 
 __all__ = [
     "Evaluation", "GoalError", "Kernel", "Package", "Plan", "Refusal",

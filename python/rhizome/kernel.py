@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import program
-from .program import Array, Path
+from . import _program
+from ._program import Array, Path
 
 
 class Kernel:
@@ -26,16 +26,16 @@ class Kernel:
         self._folder = tempfile.TemporaryDirectory(prefix="rhizome-kernel-")
         self.source = pathlib.Path(source)
         self._compiled = pathlib.Path(self._folder.name) / "kernel"
-        self.json = program.run("compile", source, options={
+        self.json = _program.run("compile", source, options={
             "target": "cpu", "output": self._compiled, **options})
 
     def __call__(self, **arrays: Array) -> Array:
         """The output of a kernel that has one. Arrays are named as in its text; an element
         dimension, where it has one, may be of any length."""
-        with program.files() as keep:
+        with _program.files() as keep:
             inputs, result = keep.new(".npz"), keep.new()
             np.savez(inputs, **arrays)  # type: ignore[arg-type]
-            program.run("run", self._compiled,
+            _program.run("run", self._compiled,
                         options={"input": inputs, "output": result})
             value: Array = np.load(result)
             return value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pathlib
 from typing import Any, Optional
 
-from . import program
+from . import _program
 from .package import Package
 from .plan import Plan
-from .program import Answer, Data, Path
+from ._program import Answer, Data, Path
 
 
 def _target(device: Optional[str], board: Optional[str],
@@ -30,7 +30,7 @@ def explore(model: Path, *, device: Optional[str] = None,
     Further options are those of `rhizome explore`, with underscores.
     Raises Refused, GoalError, UsageError, RhizomeError.
     """
-    return Plan(program.run("explore", model, options=_target(
+    return Plan(_program.run("explore", model, options=_target(
         device, board, cluster, goal, calibration, options)))
 
 
@@ -46,7 +46,7 @@ def compile(model: Path, *, output: Optional[Path] = None,
     The other arguments and the exceptions are those of explore.
     """
     folder = pathlib.Path(output or pathlib.Path(model).with_suffix(".rhz").name)
-    answer = program.run("compile", model, options={
+    answer = _program.run("compile", model, options={
         **_target(device, board, cluster, goal, calibration, options),
         "plan": plan, "output": folder})
     return Package(folder, Plan(answer))
@@ -54,9 +54,9 @@ def compile(model: Path, *, output: Optional[Path] = None,
 
 def coverage(model: Path, **options: Any) -> Answer:
     """Which generator can build which operation, and what runs on the host."""
-    return program.run("coverage", model, options=options)
+    return _program.run("coverage", model, options=options)
 
 
 def analyze(model: Path, **options: Any) -> Answer:
     """Work, bytes and roofs of every operation."""
-    return program.run("analyze", model, options=options)
+    return _program.run("analyze", model, options=options)

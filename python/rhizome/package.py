@@ -10,10 +10,10 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 
-from . import program
+from . import _program
 from .errors import RhizomeError
 from .plan import Plan, Summary, number, table
-from .program import Answer, Array, Data, Path
+from ._program import Answer, Array, Data, Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,18 +118,18 @@ class Package:
     def evaluate(self, data: Data, labels: Optional[Data] = None,
                  **options: Any) -> Evaluation:
         """The accuracy on `data`, whose classes are `labels`."""
-        answer = program.run("evaluate", self.folder, options={
+        answer = _program.run("evaluate", self.folder, options={
             "data": _array(data), "labels": _array(labels), **options})
         return Evaluation(answer["frames"], answer.get("correct"),
                           answer.get("accuracy"), answer)
 
     def synth(self, **options: Any) -> Answer:
         """Resources by synthesis beside the predicted ones."""
-        return program.run("synth", self.folder, options=options)
+        return _program.run("synth", self.folder, options=options)
 
     def report(self) -> pathlib.Path:
         """Draws the report again, with what was measured since."""
-        program.run("report", self.folder)
+        _program.run("report", self.folder)
         return self.report_page
 
     @property
@@ -140,12 +140,12 @@ class Package:
     def _frames(self, command: str,
                 inputs: Union[Data, Sequence[Data], None],
                 options: Dict[str, Any]) -> "tuple[Answer, List[Array]]":
-        with program.files() as keep:
+        with _program.files() as keep:
             many = ([] if inputs is None else
                     [inputs] if isinstance(inputs, (str, os.PathLike, np.ndarray))
                     else inputs)
             results = [keep.new() for _ in self.outputs]
-            answer = program.run(command, self.folder, options={
+            answer = _program.run(command, self.folder, options={
                 "input": [keep.path(each) for each in many],
                 "output": results, **options})
             return answer, [np.load(path) for path in results]

@@ -139,6 +139,25 @@ def quantized(suite):
         "scales and ratios are on the page")
 
 
+def streamed(suite):
+    """Weights in a memory outside the chip: the page shows its channels."""
+    package = suite.work / "streamed.rhz"
+    ok(suite, "compile", DIGITS, "--device", "xcu55c", "--weights",
+       "streamed", "-o", package)
+    page = check_page(suite, package)
+    node = json.loads(page.data)["plan"]["nodes"][0]
+    wanted = {f"plan/nodes/0/ports/memory/{i}/bytes_per_frame"
+              for i in range(len(node["ports"]["memory"]))}
+    suite.check("Memories" in page.headings and wanted and wanted <= {
+        where for where, _ in page.marks},
+        f"the {len(wanted)} channels are on the page")
+    for port in node["ports"]["memory"]:
+        read = sum(s["bytes_per_frame"] for s in node["segments"]
+                   if (s["memory"], s["bank"]) == (port["memory"], port["bank"]))
+        suite.check(read == port["bytes_per_frame"],
+                    f"{port['port']}: its segments' bytes are its own: {read}")
+
+
 def report(suite):
     package = suite.work / "digits.rhz"
     shutil.rmtree(package, ignore_errors=True)
@@ -161,6 +180,7 @@ def report(suite):
                     for where, shown in page.marks),
                 "the measured interval is on the page")
     quantized(suite)
+    streamed(suite)
     for name, options in (("light", ()), ("dark", ("--force-dark-mode",))):
         shot = suite.work / f"{name}.png"
         shot.unlink(missing_ok=True)
