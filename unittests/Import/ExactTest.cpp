@@ -484,6 +484,19 @@ TEST(ImportExact, SignedShiftsKeepTheSign) {
   }
 }
 
+TEST(ImportExact, PowersOfWholeNumbersGoTowardsZero) {
+  ModelBuilder m(15);
+  m.input("x", {10}, TensorProto::INT64);
+  m.input("n", {10}, TensorProto::INT64);
+  m.node("Pow", {"x", "n"}, {"y"});
+  m.output("y");
+  Imported i(m);
+  Tensor out =
+      resultOf(i, {Tensor::ofInts({10}, {2, 2, 3, -2, -1, -1, 1, 0, -1, 0}),
+                   Tensor::ofInts({10}, {3, -1, -2, -3, -3, -4, -5, 0, 65, 64})});
+  EXPECT_EQ(out.ints, (Ints{8, 0, 0, 0, -1, 1, 1, 1, -1, 0}));
+}
+
 TEST(ImportExact, SpaceToDepthInBothOrders) {
   Floats x = {0, 1, 2, 3, 4, 5, 6, 7}; // two channels of 2 × 2
   for (int64_t images : {1, 2})

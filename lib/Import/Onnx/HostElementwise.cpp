@@ -160,15 +160,18 @@ LogicalResult onhost::activation(NodeContext &node) {
   return give(node, 0, out, TensorProto::FLOAT);
 }
 
-/// x^y of whole numbers, y ≥ 0, by squaring over the bits that occur.
+/// x^y of whole numbers towards zero, by squaring over the low bits of y. With
+/// a negative y, or one of 64 and more, it is 0 unless x is 1 or -1.
 static Value power(Scalars &s, Value x, Value y) {
+  Value isUnit = s.either(s.equal(x, s.whole(1)), s.equal(x, s.whole(-1)));
+  Value isFar = s.notLess(y, s.whole(64), /*isUnsigned=*/true);
   Value result = s.whole(1);
   for (int bit = 0; bit < 6; ++bit) {
     Value isSet = s.truth(s.both(y, s.whole(int64_t(1) << bit)));
     result = s.select(isSet, s.mul(result, x), result);
     x = s.mul(x, x);
   }
-  return result;
+  return s.select(isFar, s.select(isUnit, result, s.whole(0)), result);
 }
 
 /// The remainder with the sign of y (NumPy's mod).
