@@ -43,14 +43,16 @@ double networkRoof(const Traffic &traffic, const Capacity &capacity,
 }
 
 /// The lowest roof for each place of the weights, of the fastest generator.
+/// Weights that the chip has no room for are read from DRAM.
 std::vector<Attainable>
 attainableOf(const Roofs &roofs, const Capacity &capacity, int64_t paramBits) {
   std::vector<Attainable> list;
   for (bool onChip : {true, false}) {
     Attainable a;
     a.weights = onChip ? "on_chip" : "dram";
-    a.possible = onChip ? double(paramBits) <= capacity.onChipBytes * 8
-                        : capacity.dramBytesPerS > 0;
+    double rest = std::max(
+        double(paramBits) - (onChip ? capacity.onChipBytes * 8 : 0), 0.0);
+    a.possible = (onChip && rest == 0) || capacity.dramBytesPerS > 0;
     double compute = 0;
     for (auto &[generator, perS] : roofs.compute)
       if (perS > compute) {
@@ -60,8 +62,10 @@ attainableOf(const Roofs &roofs, const Capacity &capacity, int64_t paramBits) {
     a.perS = kNone;
     for (auto &[name, perS] :
          {std::pair("compute", compute), std::pair("network", roofs.network),
-          onChip ? std::pair("on_chip", roofs.onChip)
-                 : std::pair("dram", roofs.dram)})
+          std::pair("on_chip", onChip ? roofs.onChip : kNone),
+          std::pair("dram", capacity.dramBytesPerS > 0
+                                ? ratio(capacity.dramBytesPerS * 8, rest)
+                                : kNone)})
       if (perS < a.perS) {
         a.perS = perS;
         a.bound = name;

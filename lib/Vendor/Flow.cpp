@@ -25,6 +25,7 @@ static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
          map.map("families", flow.families) &&
          map.mapOptional("shell", flow.shell) &&
          map.mapOptional("max_streams", flow.maxStreams) &&
+         map.mapOptional("memory_ports", flow.memoryPorts) &&
          map.map("files", flow.files);
 }
 } // namespace rhizome::vendor
@@ -140,10 +141,10 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
   for (const Flow &flow : *flows) {
     if (!flow.serves(device))
       continue;
-    if (!node.memoryPorts.empty()) {
+    if (!node.memoryPorts.empty() && !flow.memoryPorts) {
       notes.push_back(formatv("no files for {0}: the design reads a memory "
-                              "outside the chip, '{1}', and the project has no "
-                              "port to it yet",
+                              "outside the chip, '{1}', to which its projects "
+                              "have no port",
                               flow.tool, node.memoryPorts[0].memory));
       continue;
     }

@@ -7,6 +7,7 @@
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <cassert>
 #include <cmath>
 #include <set>
@@ -25,10 +26,21 @@ static std::string nanoseconds(double ns) {
   return rest.empty() ? text : text + "." + rest;
 }
 
-/// Border `index` of `count` of its direction, `id` of all `total`.
+/// A bank of one of the device's memories, as a platform names it; none if
+/// there is no platform.
+static std::string bankOf(const Device &device, int64_t bank) {
+  if (!device.memory || device.platform.empty())
+    return "";
+  return StringRef(device.memory->kind).upper() + "[" +
+         std::to_string(bank % device.memory->banks) + "]";
+}
+
+/// Border `index` of `count` of its direction, `id` of all `total`; a kernel's
+/// `pointers` come before its streams.
 static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
-                             size_t id, size_t total, const Device &device) {
-  json::Object border{
+                             size_t id, size_t total, size_t pointers,
+                             const Device &device) {
+  return json::Object{
       {"port", port.port},
       {"index", std::to_string(index)},
       {"tensor", legalName(port.name)},
@@ -40,16 +52,44 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
       {"element_bits", std::to_string(port.element.width())},
       {"beats", std::to_string(port.beats())},
       {"is_last", index + 1 == count},
-      {"id", std::to_string(id)},
+      {"id", std::to_string(pointers + id)},
       {"is_first_of_all", id == 0},
       {"is_last_of_all", id + 1 == total},
-      {"memory_bank", ""},
+      // Banks are used in turn, inputs first.
+      {"memory_bank", bankOf(device, int64_t(id))},
   };
-  // Banks are used in turn, inputs first.
-  if (device.memory && !device.platform.empty())
-    border["memory_bank"] = StringRef(device.memory->kind).upper() + "[" +
-                            std::to_string(id % device.memory->banks) + "]";
-  return border;
+}
+
+/// Port `index` to a memory outside the chip. The kernel's register at `offset`
+/// holds the address of its bank's contents.
+static json::Object memoryPortOf(const PlannedNode &node,
+                                 const MemoryPort &port, size_t index,
+                                 const Device &device) {
+  int64_t bytes = 0;
+  json::Array segments;
+  for (const PlannedSegment &segment : node.segments)
+    if (segment.memory == port.memory && segment.bank == port.bank) {
+      bytes = std::max(bytes, segment.address + segment.bytes);
+      segments.push_back(json::Object{
+          {"file", segment.file},
+          {"address", std::to_string(segment.address)},
+          {"segment_bytes", std::to_string(segment.bytes)},
+      });
+    }
+  return json::Object{
+      {"port", port.port},
+      {"index", std::to_string(index)},
+      {"memory", port.memory},
+      {"bank", std::to_string(port.bank)},
+      {"memory_bank", bankOf(device, port.bank)},
+      {"data_width", std::to_string(port.dataWidth)},
+      {"data_msb", std::to_string(port.dataWidth - 1)},
+      {"size_log2", std::to_string(Log2_64(port.dataWidth / 8))},
+      {"bytes", std::to_string(bytes)},
+      {"offset", "0x" + utohexstr(0x10 + 12 * index, /*LowerCase=*/true, 3)},
+      {"is_last", index + 1 == node.memoryPorts.size()},
+      {"segments", std::move(segments)},
+  };
 }
 
 /// The parts as one constant, the first in the low bits.
@@ -65,14 +105,21 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
                               const std::vector<uint16_t> &configuration) {
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
+  size_t pointers = node.memoryPorts.size();
   for (auto [i, port] : enumerate(node.inputs))
-    inputs.push_back(borderOf(port, i, node.inputs.size(), i, total, device));
+    inputs.push_back(borderOf(port, i, node.inputs.size(), i, total, pointers,
+                              device));
   for (auto [i, port] : enumerate(node.outputs))
     outputs.push_back(borderOf(port, i, node.outputs.size(),
-                               node.inputs.size() + i, total, device));
+                               node.inputs.size() + i, total, pointers,
+                               device));
   json::Array borders = inputs;
   for (const json::Value &output : outputs)
     borders.push_back(output);
+
+  json::Array memoryPorts;
+  for (size_t i = 0; i < pointers; ++i)
+    memoryPorts.push_back(memoryPortOf(node, node.memoryPorts[i], i, device));
 
   // An actor's string parameters are names of files; images are those in hex.
   std::set<std::string> images;
@@ -115,6 +162,12 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"inputs", std::move(inputs)},
       {"outputs", std::move(outputs)},
       {"borders", std::move(borders)},
+      {"memory_ports", std::move(memoryPorts)},
+      // Templates may name what a port has even where there is none.
+      {"any_memory_port", memoryPortOf(node, MemoryPort(), 0, device)},
+      {"memory_port_count", std::to_string(pointers)},
+      {"has_memory_ports", pointers > 0},
+      {"has_no_memory_ports", pointers == 0},
       {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
       {"family_name", ""},
   };

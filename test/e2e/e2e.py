@@ -119,6 +119,7 @@ SUITES = {
     "report-baseline": report.baseline,
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
+    "vendor-kernel": vendorflows.reading_kernel,
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,

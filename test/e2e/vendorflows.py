@@ -202,8 +202,9 @@ def hdl(suite, node, flows):
         top, name = tops[flow]
         label = f"{node.parent.parent.name}: {name}"
         result = run_program(
-            [suite.tool("verilator"), "--lint-only", "-Wall", "--top-module",
-             top, name, *rtl, *models], cwd=node)
+            [suite.tool("verilator"), "--lint-only", "-Wall",
+             "-Wno-DECLFILENAME", "--top-module", top, name, *rtl, *models],
+            cwd=node)
         suite.check(result.status == 0 and not result.err,
                     f"{label} passes lint: {result.err[:400]}",
                     result.command)
@@ -291,6 +292,110 @@ def movers(suite, node, device):
     result = run_program([program], timeout=60)
     suite.check(result.status == 0, f"{device}: the movers move "
                                     f"{result.message}", result.command)
+
+
+def hex_image(package, node, port):
+    """What lies in the port's bank, a beat a line, and the number of beats."""
+    data = bytearray()
+    for segment in node["segments"]:
+        if (segment["memory"], segment["bank"]) == (port["memory"],
+                                                    port["bank"]):
+            contents = (package / segment["file"]).read_bytes()
+            data.extend(bytes(segment["address"] - len(data)) + contents)
+    size = port["data_width"] // 8
+    data.extend(bytes(-len(data) % size))
+    return "".join(data[i:i + size][::-1].hex() + "\n"
+                   for i in range(0, len(data), size)), len(data) // size
+
+
+def reading_kernel(suite, device="xczu3eg"):
+    """A kernel that reads weights from a memory: its registers, and what it
+    computes before and after it is started again."""
+    package = suite.work / f"{device}-reads.rhz"
+    result = suite.compile(MODEL, (), "throughput=10000/s", package,
+                           "--device", device, "--weights", "streamed")
+    if not suite.check(result.status == 0 and "no files" not in result.err,
+                       f"{device}: compiles with weights in a memory: "
+                       f"{result.message}", result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    planned = plan["nodes"][0]
+    node = package / "nodes" / planned["name"]
+    scripts(suite, node, plan, {"vivado", "vitis"},
+            f"{int(1e6 / plan['clock_mhz'] + 1e-6) / 1000:g}")
+    hdl(suite, node, {"vivado"})
+    ports = planned["ports"]["memory"]
+    kernel = xml.etree.ElementTree.parse(
+        node / "vitis/kernel.xml").find("kernel")
+    pointers = [(a.get("port"), a.get("offset")) for a in kernel.iter("arg")
+                if a.get("addressQualifier") == "1"]
+    suite.check(kernel.get("hwControlProtocol") == "ap_ctrl_hs" and pointers
+                == [(p["port"], f"0x{16 + 12 * i:03x}")
+                    for i, p in enumerate(ports)],
+                f"{device}: kernel.xml has an argument for each of "
+                f"{len(ports)} memory ports")
+    memories, to_kernel, to_top = [], [], []
+    for i, port in enumerate(ports):
+        name, width = port["port"], port["data_width"]
+        text, beats = hex_image(package, planned, port)
+        (suite.work / f"bank{i}.hex").write_text(text)
+        for side, address in (("k", f" - u_kernel.bases[{64 * i} +: 64]"),
+                              ("t", "")):
+            n = f"{side}{i}"
+            memories.append(
+                f"wire {n}_arvalid, {n}_arready, {n}_rvalid, {n}_rready, "
+                f"{n}_rlast; wire [63:0] {n}_araddr; wire [7:0] {n}_arlen; "
+                f"wire [{width - 1}:0] {n}_rdata; rhz_tb_memory "
+                f"#(.Width({width}), .Beats({beats}), .Latency(20), "
+                f".Stalls(20), .Seed({i + 1}), "
+                f'.File("{suite.work}/bank{i}.hex")) m_{n} (.clk_i(clk), '
+                f".rst_ni(rst_n), .arvalid_i({n}_arvalid), "
+                f".arready_o({n}_arready), .araddr_i({n}_araddr{address}), "
+                f".arlen_i({n}_arlen), .rvalid_o({n}_rvalid), "
+                f".rready_i({n}_rready), .rdata_o({n}_rdata), "
+                f".rlast_o({n}_rlast));")
+            signals = ["arvalid", "arready", "araddr", "arlen", "rvalid",
+                       "rready", "rdata", "rlast"]
+            joined = " ".join(f".{name}_{s}({n}_{s})," for s in signals)
+            if side == "k":
+                to_kernel.append(joined + f" .{name}_rresp(2'b00), "
+                                 f".{name}_arsize(), .{name}_arburst(), "
+                                 f".{name}_arcache(), .{name}_arprot(),")
+            else:
+                to_top.append(joined)
+    inputs, outputs = (cluster.streams(planned, d) for d in ("in", "out"))
+
+    def beats_of(port):
+        bits = port["element"]["width"]
+        for size in port["shape"]:
+            bits *= size
+        return -(-bits // port["data_width"])
+    bench = (HERE / "kernel_tb.v").read_text()
+    for key, value in {
+            "KERNEL_MEMORIES": "\n".join(to_kernel),
+            "TOP_MEMORIES": "\n".join(to_top),
+            "MEMORIES": "\n".join(memories), "PORTS": len(ports),
+            "WIDTH": inputs[0]["data_width"], "FRAMES": 3,
+            "BEATS": beats_of(inputs[0]),
+            "OUTPUTS": beats_of(outputs[0])}.items():
+        bench = bench.replace("`" + key, str(value))
+    (suite.work / "kernel_tb.v").write_text(bench)
+    rtl = node / "rtl"
+    result = run_program(
+        [suite.tool("verilator"), "--binary", "--timing", "-Wno-fatal",
+         "-Wno-lint", "-Wno-BLKANDNBLK", "--top-module", "kernel_tb", "--Mdir",
+         suite.work / "obj", "-o", "kernel_tb", suite.work / "kernel_tb.v",
+         node / "vivado/rhz_kernel.v",
+         networks.ROOT / "data/sim/rhz_tb_memory.sv",
+         *(rtl / name for name in (rtl / "files.f").read_text().split()),
+         *(rtl / "sim").glob("*.sv")])
+    if result.status == 0:
+        result = run_program([suite.work / "obj/kernel_tb"], cwd=rtl,
+                             timeout=300)
+    suite.check(result.status == 0 and "PASS" in result.out,
+                f"{device}: the kernel computes what the design does, also "
+                f"when it is started again: {result.message[-300:]}"
+                f"{result.out[-200:]}", result.command)
 
 
 def role(suite, node):

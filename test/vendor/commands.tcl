@@ -89,13 +89,16 @@ proc mock::writable {command path} {
   }
 }
 
-# name -> {direction msb} of the ports of a module in a file of one module.
+# name -> {direction msb} of the ports of a file's first module.
 proc mock::ports_of {path} {
   set channel [open $path]
   set text [read $channel]
   close $channel
   set ports {}
   foreach line [split $text \n] {
+    if {[string match ");*" $line]} {
+      break
+    }
     if {[regexp {^\s*(input|output)\s+(?:logic|wire)\s*(?:\[(\w+)[^\]]*\])?\s*(\w+),?\s*$} \
            $line all direction msb port]} {
       dict set ports $port [list $direction $msb]

@@ -253,6 +253,15 @@ namespace eval mock {
         }
         set ::mock::state(bus:$interface) 1
       }
+      xilinx.com:interface:aximm_rtl:1.0 {
+        regexp {^(.*)_[a-z]+$} [lindex $signals 0] all interface
+        dict for {port what} $::mock::expected(ports) {
+          if {[string match ${interface}_* $port] && $port ni $signals} {
+            mock::fail "infer_bus_interface: $interface without $port"
+          }
+        }
+        set ::mock::state(bus:$interface) 1
+      }
       default {
         mock::fail "infer_bus_interface: type $type"
       }
@@ -272,7 +281,8 @@ namespace eval mock {
   command ipx::check_integrity {} {} 1 1 {}
   command ipx::save_core {} {} 1 1 {
     dict for {port what} $::mock::expected(ports) {
-      if {[regexp {^(.*_axis_\d+)_tdata$} $port all interface]} {
+      if {[regexp {^(.*_axis_\d+)_tdata$} $port all interface] ||
+          [regexp {^([ms]_axi_.*)_araddr$} $port all interface]} {
         mock::after associated:$interface $name
       }
     }

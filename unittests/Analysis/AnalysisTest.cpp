@@ -126,6 +126,21 @@ TEST_F(AnalysisTest, WeightsNeedRoom) {
   DeviceAnalysis found = roofsOf(network, needs, *device, nullptr, nullptr);
   EXPECT_FALSE(found.whole.attainable[0].possible); // too large for the chip
   EXPECT_FALSE(found.whole.attainable[1].possible); // no DRAM
+  // With DRAM, what the chip has no room for is read from there.
+  auto large = loadDevice("xcvu9p-slr");
+  ASSERT_TRUE(bool(large));
+  gen::DeviceContext known;
+  known.budget = large->budget;
+  known.clockMhz = large->clockMhz;
+  found = roofsOf(network, needs, *large, &known, nullptr);
+  const Attainable &onChip = found.whole.attainable[0];
+  EXPECT_TRUE(onChip.possible);
+  EXPECT_EQ(onChip.bound, "dram");
+  EXPECT_NEAR(onChip.perS,
+              found.capacity.dramBytesPerS /
+                  (double(int64_t(1) << 37) - found.capacity.onChipBytes),
+              1e-6);
+  EXPECT_GT(onChip.perS, found.whole.attainable[1].perS);
 }
 
 gen::Offer option(int64_t interval, double lut, double dsp) {

@@ -128,15 +128,31 @@ TEST(Flows, ADeviceOfMyOwnIsServedByFamilyAndShell) {
       write(toyNode(1, 64), mine, 200).files.count("cloudfpga/role.xdc"));
 }
 
-TEST(Flows, MemoryPortsAreNotServedYet) {
+/// A node that reads two segments from one bank of a memory, one from another.
+PlannedNode readingNode(const char *memory) {
   PlannedNode node = toyNode(1, 512);
-  node.memories = {{"hbm2", 32, 460000000000, 123, 14, 3900, 260}};
-  node.memoryPorts = {{"m_axi_hbm2_0", "hbm2", 0, 256, 4096}};
-  Written written = write(node, device("xcu280"), 300);
+  node.memories = {{memory, 32, 460000000000, 123, 14, 3900, 260}};
+  std::string port = std::string("m_axi_") + memory + "_";
+  node.memoryPorts = {{port + "3", memory, 3, 256, 8192},
+                      {port + "17", memory, 17, 512, 4096}};
+  node.segments = {{"segments/node0/conv1_weights", memory, 3, 0, 2304},
+                   {"segments/node0/load", memory, 17, 0, 4096},
+                   {"segments/node0/conv2_weights", memory, 3, 4096, 4608}};
+  return node;
+}
+
+TEST(Flows, MemoryPortsGolden) {
+  Written written = write(readingNode("hbm2"), device("xcu55c"), 300);
+  EXPECT_TRUE(written.notes.empty());
+  compareWithGolden("xcu55c", written);
+}
+
+TEST(Flows, MemoryPortsThatAToolHasNoProjectForAreNoted) {
+  Written written = write(readingNode("ddr4"), device("10ax115"), 200);
   EXPECT_TRUE(written.files.empty());
   ASSERT_FALSE(written.notes.empty());
   EXPECT_NE(written.notes[0].find("the design reads a memory outside the chip, "
-                                  "'hbm2', and the project has no port to it"),
+                                  "'ddr4', to which its projects have no port"),
             std::string::npos);
 }
 

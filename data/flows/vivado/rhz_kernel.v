@@ -4,7 +4,7 @@
 // TKEEP is there for the partner's sake: beats are always whole.
 module rhz_kernel (
   (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 ap_clk CLK" *)
-  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {{#borders}}{{^is_first_of_all}}:{{/is_first_of_all}}{{port}}{{/borders}}, ASSOCIATED_RESET ap_rst_n" *)
+  (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {{#borders}}{{^is_first_of_all}}:{{/is_first_of_all}}{{port}}{{/borders}}{{#memory_ports}}:{{port}}{{/memory_ports}}{{#has_memory_ports}}:s_axi_control{{/has_memory_ports}}, ASSOCIATED_RESET ap_rst_n" *)
   input  wire ap_clk,
   (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 ap_rst_n RST" *)
   (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_LOW" *)
@@ -22,6 +22,77 @@ module rhz_kernel (
   (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 {{port}} TREADY" *)
   output wire {{port}}_tready,
 {{/inputs}}
+{{#memory_ports}}
+  // What the design reads from {{memory}}, bank {{bank}}: {{bytes}} bytes.
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARADDR" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256" *)
+  output wire [63:0] {{port}}_araddr,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARLEN" *)
+  output wire [7:0] {{port}}_arlen,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARSIZE" *)
+  output wire [2:0] {{port}}_arsize,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARBURST" *)
+  output wire [1:0] {{port}}_arburst,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARCACHE" *)
+  output wire [3:0] {{port}}_arcache,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARPROT" *)
+  output wire [2:0] {{port}}_arprot,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARVALID" *)
+  output wire {{port}}_arvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARREADY" *)
+  input  wire {{port}}_arready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RDATA" *)
+  input  wire [{{data_msb}}:0] {{port}}_rdata,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RRESP" *)
+  input  wire [1:0] {{port}}_rresp,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RLAST" *)
+  input  wire {{port}}_rlast,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RVALID" *)
+  input  wire {{port}}_rvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RREADY" *)
+  output wire {{port}}_rready,
+{{/memory_ports}}
+{{#has_memory_ports}}
+  // Registers: 0x000 starts (see rhz_control); 64 bits each for the address of
+{{#memory_ports}}
+  //   {{offset}} what {{port}} reads
+{{/memory_ports}}
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWADDR" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 12" *)
+  input  wire [11:0] s_axi_control_awaddr,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWVALID" *)
+  input  wire s_axi_control_awvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWREADY" *)
+  output wire s_axi_control_awready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WDATA" *)
+  input  wire [31:0] s_axi_control_wdata,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WSTRB" *)
+  input  wire [3:0] s_axi_control_wstrb,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WVALID" *)
+  input  wire s_axi_control_wvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WREADY" *)
+  output wire s_axi_control_wready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BRESP" *)
+  output wire [1:0] s_axi_control_bresp,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BVALID" *)
+  output wire s_axi_control_bvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BREADY" *)
+  input  wire s_axi_control_bready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARADDR" *)
+  input  wire [11:0] s_axi_control_araddr,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARVALID" *)
+  input  wire s_axi_control_arvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARREADY" *)
+  output wire s_axi_control_arready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RDATA" *)
+  output wire [31:0] s_axi_control_rdata,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RRESP" *)
+  output wire [1:0] s_axi_control_rresp,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RVALID" *)
+  output wire s_axi_control_rvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RREADY" *)
+  input  wire s_axi_control_rready,
+{{/has_memory_ports}}
 {{#outputs}}
   // {{tensor}}: {{elements}} elements of {{element_bits}} bits, {{beats}} beats a frame
   (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 {{port}} TDATA" *)
@@ -36,15 +107,104 @@ module rhz_kernel (
   input  wire {{port}}_tready{{^is_last}},{{/is_last}}
 {{/outputs}}
 );
+{{#has_memory_ports}}
+  wire open, runs;
+  wire [64*{{memory_port_count}}-1:0] bases;
+  wire [{{memory_port_count}}-1:0] idle;
+
+  rhz_control #(.Ports({{memory_port_count}})) u_control (
+    .clk(ap_clk),
+    .rst_n(ap_rst_n),
+    .awaddr(s_axi_control_awaddr),
+    .awvalid(s_axi_control_awvalid),
+    .awready(s_axi_control_awready),
+    .wdata(s_axi_control_wdata),
+    .wstrb(s_axi_control_wstrb),
+    .wvalid(s_axi_control_wvalid),
+    .wready(s_axi_control_wready),
+    .bresp(s_axi_control_bresp),
+    .bvalid(s_axi_control_bvalid),
+    .bready(s_axi_control_bready),
+    .araddr(s_axi_control_araddr),
+    .arvalid(s_axi_control_arvalid),
+    .arready(s_axi_control_arready),
+    .rdata(s_axi_control_rdata),
+    .rresp(s_axi_control_rresp),
+    .rvalid(s_axi_control_rvalid),
+    .rready(s_axi_control_rready),
+    .idle(&idle),
+    .open(open),
+    .runs(runs),
+    .bases(bases)
+  );
+{{#memory_ports}}
+  wire {{port}}_asks, {{port}}_granted, {{port}}_gives, {{port}}_taken;
+  wire [63:0] {{port}}_place;
+  wire [7:0] {{port}}_length;
+
+  rhz_memory_port u_{{port}} (
+    .clk(ap_clk),
+    .rst_n(ap_rst_n),
+    .open(open),
+    .base(bases[64*{{index}} +: 64]),
+    .idle(idle[{{index}}]),
+    .asks({{port}}_asks),
+    .granted({{port}}_granted),
+    .place({{port}}_place),
+    .length({{port}}_length),
+    .gives({{port}}_gives),
+    .taken({{port}}_taken),
+    .araddr({{port}}_araddr),
+    .arlen({{port}}_arlen),
+    .arvalid({{port}}_arvalid),
+    .arready({{port}}_arready),
+    .rlast({{port}}_rlast),
+    .rvalid({{port}}_rvalid),
+    .rready({{port}}_rready)
+  );
+  assign {{port}}_arsize = 3'd{{size_log2}};
+  assign {{port}}_arburst = 2'b01;
+  assign {{port}}_arcache = 4'b0011;
+  assign {{port}}_arprot = 3'b000;
+  wire unused_{{port}} = &{{port}}_rresp;
+{{/memory_ports}}
+{{/has_memory_ports}}
+{{#has_memory_ports}}
+{{#inputs}}
+  wire ready_{{port}};
+  assign {{port}}_tready = ready_{{port}} & runs;
+{{/inputs}}
+{{#outputs}}
+  wire valid_{{port}};
+  assign {{port}}_tvalid = valid_{{port}} & runs;
+{{/outputs}}
+
+{{/has_memory_ports}}
   {{top}} u_top (
     .clk_i(ap_clk),
-    .rst_ni(ap_rst_n),
-{{#borders}}
+    .rst_ni({{#has_memory_ports}}runs{{/has_memory_ports}}{{#has_no_memory_ports}}ap_rst_n{{/has_no_memory_ports}}),
+{{#memory_ports}}
+    .{{port}}_arvalid({{port}}_asks),
+    .{{port}}_arready({{port}}_granted),
+    .{{port}}_araddr({{port}}_place),
+    .{{port}}_arlen({{port}}_length),
+    .{{port}}_rvalid({{port}}_gives),
+    .{{port}}_rready({{port}}_taken),
+    .{{port}}_rdata({{port}}_rdata),
+    .{{port}}_rlast({{port}}_rlast),
+{{/memory_ports}}
+{{#inputs}}
     .{{port}}_tdata({{port}}_tdata),
-    .{{port}}_tvalid({{port}}_tvalid),
+    .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & runs{{/has_memory_ports}}),
     .{{port}}_tlast({{port}}_tlast),
-    .{{port}}_tready({{port}}_tready){{^is_last_of_all}},{{/is_last_of_all}}
-{{/borders}}
+    .{{port}}_tready({{#has_memory_ports}}ready_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tready{{/has_no_memory_ports}}),
+{{/inputs}}
+{{#outputs}}
+    .{{port}}_tdata({{port}}_tdata),
+    .{{port}}_tvalid({{#has_memory_ports}}valid_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tvalid{{/has_no_memory_ports}}),
+    .{{port}}_tlast({{port}}_tlast),
+    .{{port}}_tready({{port}}_tready{{#has_memory_ports}} & runs{{/has_memory_ports}}){{^is_last}},{{/is_last}}
+{{/outputs}}
   );
 
 {{#outputs}}
@@ -54,3 +214,183 @@ module rhz_kernel (
   wire unused_{{port}} = &{{port}}_tkeep;
 {{/inputs}}
 endmodule
+{{#has_memory_ports}}
+
+// Between a port of the design, whose addresses count from the beginning of a
+// bank, and the memory, where they count from `base`, a multiple of 4 KiB.
+// While it is not `open`, no request is taken from the design, and what comes
+// for earlier ones is dropped; then it is `idle` when nothing is on its way.
+module rhz_memory_port (
+  input  wire        clk,
+  input  wire        rst_n,
+  input  wire        open,
+  input  wire [63:0] base,
+  output wire        idle,
+  // the design
+  input  wire        asks,
+  output wire        granted,
+  input  wire [63:0] place,
+  input  wire [7:0]  length,
+  output wire        gives,
+  input  wire        taken,
+  // the memory
+  output reg  [63:0] araddr,
+  output reg  [7:0]  arlen,
+  output reg         arvalid,
+  input  wire        arready,
+  input  wire        rlast,
+  input  wire        rvalid,
+  output wire        rready
+);
+  reg [15:0] bursts;  // requests taken whose last beat has not come
+  wire begins = asks & granted;
+  wire ends = rvalid & rready & rlast;
+
+  assign granted = open & (~arvalid | arready);
+  assign gives = open & rvalid;
+  assign rready = ~open | taken;
+  assign idle = bursts == 16'd0;
+
+  always @(posedge clk) begin
+    if (!rst_n) begin
+      arvalid <= 1'b0;
+      bursts <= 16'd0;
+    end else begin
+      if (begins)
+        arvalid <= 1'b1;
+      else if (arready)
+        arvalid <= 1'b0;
+      bursts <= bursts + {15'd0, begins} - {15'd0, ends};
+    end
+    if (begins) begin
+      araddr <= {base[63:12] + place[63:12], place[11:0]};
+      arlen <= length;
+    end
+  end
+  wire unused = &base[11:0];
+endmodule
+
+// The registers that the host writes, as kernels of Vitis have them (protocol
+// ap_ctrl_hs):
+//   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
+//   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
+// A start waits until nothing is on its way to the design, resets it, hands it
+// the addresses and lets it run: it reads its weights, and takes frames when it
+// has them. That the start is done means that it runs; it goes on until the
+// next start.
+module rhz_control #(parameter Ports = 1) (
+  input  wire        clk,
+  input  wire        rst_n,
+  input  wire [11:0] awaddr,
+  input  wire        awvalid,
+  output wire        awready,
+  input  wire [31:0] wdata,
+  input  wire [3:0]  wstrb,
+  input  wire        wvalid,
+  output wire        wready,
+  output wire [1:0]  bresp,
+  output reg         bvalid,
+  input  wire        bready,
+  input  wire [11:0] araddr,
+  input  wire        arvalid,
+  output wire        arready,
+  output reg  [31:0] rdata,
+  output wire [1:0]  rresp,
+  output reg         rvalid,
+  input  wire        rready,
+  input  wire        idle,
+  output reg         open,
+  output reg         runs,
+  output reg  [64*Ports-1:0] bases
+);
+  localparam [1:0] Waits = 2'd0, Closes = 2'd1, Resets = 2'd2;
+  reg [1:0] state;
+  reg [4:0] cycles;  // of reset
+  reg started, done;
+  reg [64*Ports-1:0] written;
+  wire writes = awvalid & wvalid & ~bvalid;
+  wire reads = arvalid & ~rvalid;
+  integer i;
+
+  assign awready = writes;
+  assign wready = writes;
+  assign arready = reads;
+  assign bresp = 2'b00;
+  assign rresp = 2'b00;
+
+  function [31:0] masked(input [31:0] old, input [31:0] now, input [3:0] strobe);
+    masked = {strobe[3] ? now[31:24] : old[31:24],
+              strobe[2] ? now[23:16] : old[23:16],
+              strobe[1] ? now[15:8] : old[15:8],
+              strobe[0] ? now[7:0] : old[7:0]};
+  endfunction
+
+  always @(posedge clk) begin
+    if (!rst_n) begin
+      bvalid <= 1'b0;
+      rvalid <= 1'b0;
+      state <= Waits;
+      cycles <= 5'd0;
+      started <= 1'b0;
+      done <= 1'b0;
+      open <= 1'b0;
+      runs <= 1'b0;
+      written <= 0;
+      bases <= 0;
+    end else begin
+      if (writes) begin
+        bvalid <= 1'b1;
+        if (awaddr == 12'h000 && wstrb[0] && wdata[0])
+          started <= 1'b1;
+        for (i = 0; i < Ports; i = i + 1) begin
+          if (awaddr == 12'h010 + 12'd12 * i[11:0])
+            written[64*i +: 32] <= masked(written[64*i +: 32], wdata, wstrb);
+          if (awaddr == 12'h014 + 12'd12 * i[11:0])
+            written[64*i + 32 +: 32] <= masked(written[64*i + 32 +: 32], wdata, wstrb);
+        end
+      end else if (bready) begin
+        bvalid <= 1'b0;
+      end
+      if (reads) begin
+        rvalid <= 1'b1;
+        rdata <= 32'd0;
+        if (araddr == 12'h000) begin
+          rdata <= {28'd0, done, ~started, done, started};
+          done <= 1'b0;
+        end
+        for (i = 0; i < Ports; i = i + 1) begin
+          if (araddr == 12'h010 + 12'd12 * i[11:0])
+            rdata <= written[64*i +: 32];
+          if (araddr == 12'h014 + 12'd12 * i[11:0])
+            rdata <= written[64*i + 32 +: 32];
+        end
+      end else if (rready) begin
+        rvalid <= 1'b0;
+      end
+
+      case (state)
+        Waits: if (started) begin
+          open <= 1'b0;
+          state <= Closes;
+        end
+        Closes: if (idle) begin
+          runs <= 1'b0;
+          bases <= written;
+          cycles <= 5'd0;
+          state <= Resets;
+        end
+        default: begin
+          cycles <= cycles + 5'd1;
+          if (cycles == 5'd31) begin
+            runs <= 1'b1;
+            open <= 1'b1;
+            started <= 1'b0;
+            done <= 1'b1;
+            state <= Waits;
+          end
+        end
+      endcase
+    end
+  end
+endmodule
+{{/has_memory_ports}}

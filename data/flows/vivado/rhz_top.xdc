@@ -18,6 +18,10 @@ set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{port}}
 set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_tdata[*] {{port}}_tvalid {{port}}_tlast }]
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{port}}_tready]
 {{/outputs}}
+{{#memory_ports}}
+set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_arvalid {{port}}_araddr[*] {{port}}_arlen[*] {{port}}_rready }]
+set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_arready {{port}}_rvalid {{port}}_rdata[*] {{port}}_rlast }]
+{{/memory_ports}}
 
 # Out of context the clock arrives without a buffer. Where the buffer of the
 # design around is known, its place makes the clock's skew exact, for example:

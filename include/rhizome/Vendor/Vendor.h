@@ -20,6 +20,8 @@ struct Flow {
   std::string shell;
   /// Maximum number of inputs, and of outputs; 0: any number.
   int64_t maxStreams = 0;
+  /// The files also serve designs that read memories outside the chip.
+  bool memoryPorts = false;
   std::map<std::string, std::string> files; ///< name and purpose
   std::string folder;                       ///< where the templates are
 
