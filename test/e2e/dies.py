@@ -5,7 +5,7 @@ name every instance, and the same plan again from its file."""
 import json
 import re
 
-import framework
+import cluster
 import networks
 import plans
 
@@ -25,8 +25,8 @@ def device(suite, registers, border):
     text = text.replace("bram_bits:", f"dies:\n{dies}crossing: {{wires: 600, "
                         f"registers: {registers}}}\nborder_die: SLR{border}\n"
                         "routable: {lut: 0.9}\nbram_bits:", 1)
-    text = re.sub("name: xczu3eg", "name: four_dies", text, count=1)
     path = suite.work / f"four_dies{registers}{border}.yaml"
+    text = text.replace("name: xczu3eg", f"name: {path.stem}", 1)
     path.write_text(text)
     return path
 
@@ -88,9 +88,26 @@ def constraints(suite, label, package, node):
                 f"{label}: the constraints name every instance")
 
 
+def in_a_cluster(suite):
+    """Two such devices on a link: each design has its dies and its endpoint."""
+    file = suite.work / "two.yaml"
+    file.write_text(
+        "name: two\ndescription: two devices of four dies\nlink: udp-10g\n"
+        f"nodes:\n  - {{device: {device(suite, 2, 0)}, count: 2}}\n"
+        "sources: [\"this test\"]\n")
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n  conv4: {cut: before}\n")
+    cluster.promised(suite, "digits_qdq_int8", str(file), "throughput=20000/s",
+                     4, "--steer", steer)
+    nodes = json.loads((suite.work / "two.rhz/plan.json").read_text())["nodes"]
+    used = [sorted({o["die"] for o in n["operations"]}) for n in nodes]
+    suite.check(len(nodes) == 2 and all(used), f"dies of the nodes: {used}")
+
+
 def dies(suite):
     on_dies(suite, 2, 0, "throughput=30000/s")
     on_dies(suite, 5, 2, "throughput=20000/s")
+    in_a_cluster(suite)
     # A goal that bounds a resource takes the place of the share that routes.
     file = device(suite, 2, 0)
     asked = suite.run("explore", DIGITS, "--device", file, "--goal",
