@@ -36,6 +36,8 @@ private:
   /// Layouts of few items that are all tried.
   static constexpr double kMostTried = 4096;
   static constexpr int kBeginnings = 4, kMostSteps = 400;
+  /// If the first search ends with so much missing, others do not help.
+  static constexpr double kHopeless = 0.1;
 
   const Layout &layout;
   const int dies;
@@ -238,7 +240,7 @@ std::optional<std::vector<int>> Search::descend() {
       least = wiresInUse();
       best = on;
     }
-    if (best && (which == 2 || least == 0))
+    if (best ? which == 2 || least == 0 : missing() > kHopeless)
       break;
   }
   return best;

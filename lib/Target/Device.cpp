@@ -98,7 +98,7 @@ constexpr size_t kMostDies = 16;
 void readDies(Mapping &map, Device &device) {
   YAML::Node list = map.find("dies");
   if (!list) {
-    for (const char *key : {"crossing", "border_die", "memory_die"})
+    for (const char *key : {"crossings", "border_die", "memory_die"})
       if (YAML::Node value = map.find(key))
         throw Mistake{lineOf(value),
                       "'" + std::string(key) + "' is for a device with 'dies'"};
@@ -123,14 +123,14 @@ void readDies(Mapping &map, Device &device) {
       throw Mistake{lineOf(list), "the dies have " + std::to_string(count) +
                                       " '" + key + "', the budget " +
                                       std::to_string(device.budget[key])};
-  Mapping crossing = map.section("crossing");
-  device.dies.wires = positive(crossing, "wires");
-  device.dies.registers = int(positive(crossing, "registers"));
+  Mapping crossings = map.section("crossings");
+  device.dies.wires = positive(crossings, "wires");
+  device.dies.registers = int(positive(crossings, "registers"));
   if (device.dies.registers < 2 || device.dies.registers > 31)
-    throw Mistake{lineOf(crossing.find("registers")),
+    throw Mistake{lineOf(crossings.find("registers")),
                   "'registers' is " + std::to_string(device.dies.registers) +
                       ", not from 2, one on each side, to 31"};
-  crossing.finish();
+  crossings.finish();
   for (auto [key, index] : {std::pair("border_die", &device.dies.border),
                             {"memory_die", &device.dies.memory}}) {
     YAML::Node value = map.find(key);

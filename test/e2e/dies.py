@@ -22,7 +22,7 @@ def device(suite, registers, border):
     text = re.sub(r"budget:\n(  .*\n)+", f"budget: {{{whole}}}\n", text)
     one = ", ".join(f"{k}: {n}" for k, n in SIZES.items() if n)
     dies = "".join(f"  - {{name: SLR{d}, {one}}}\n" for d in range(4))
-    text = text.replace("bram_bits:", f"dies:\n{dies}crossing: {{wires: 600, "
+    text = text.replace("bram_bits:", f"dies:\n{dies}crossings: {{wires: 600, "
                         f"registers: {registers}}}\nborder_die: SLR{border}\n"
                         "routable: {lut: 0.9}\nbram_bits:", 1)
     path = suite.work / f"four_dies{registers}{border}.yaml"
