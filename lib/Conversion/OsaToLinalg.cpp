@@ -8,7 +8,7 @@
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Conversion/Passes.h"
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -58,6 +58,7 @@ public:
         .Case<osa::ConstantOp>([&](auto o) { return constant(o); })
         .Case<osa::Conv2dOp>([&](auto o) { return conv2d(o); })
         .Case<osa::DenseOp>([&](auto o) { return dense(o); })
+        .Case<osa::MatmulOp>([&](auto o) { return matmul(o); })
         .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })
         .Case<osa::SumPoolOp>([&](auto o) { return sumPool(o); })
         .Case<osa::RequantizeOp>([&](auto o) { return requantize(o); })
@@ -238,6 +239,36 @@ private:
     osa::Window w{rows, 1, channels, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, rows, 1};
     in.value = reshape(in.value, {1, rows, 1, channels});
     return contract(op, in, w, 1, op.getWeights(), op.getBias());
+  }
+
+  LogicalResult matmul(osa::MatmulOp op) {
+    const osa::MatmulShape s = osa::matmulShape(op);
+    Stored lhs = load(op.getLhs()), rhs = load(op.getRhs());
+    Storage acc = accumulator(op.getOutput());
+    // Loops: outer, batch, row, column, then the reduction.
+    SmallVector<AffineExpr> right(3);
+    right[s.axes[0]] = dim(1);
+    right[s.axes[1]] = dim(4);
+    right[s.axes[2]] = dim(3);
+    auto less = [&](OpBuilder &at, Value v, Storage from, int64_t zero) {
+      v = resize(at, v, from, acc.width);
+      if (zero == 0)
+        return v;
+      return arith::SubIOp::create(at, loc, v, scalar(at, zero, acc.width))
+          .getResult();
+    };
+    Value sum =
+        generic({lhs.value, rhs.value},
+                {map(5, {dim(0), dim(1), dim(2), dim(4)}), map(5, right)},
+                filled(shapeOf(op.getOutput()), acc.width, 0),
+                map(5, {dim(0), dim(1), dim(2), dim(3)}),
+                [&](OpBuilder &nested, ValueRange args) -> Value {
+                  Value l = less(nested, args[0], lhs.storage, op.getLhsZero());
+                  Value r = less(nested, args[1], rhs.storage, op.getRhsZero());
+                  Value product = arith::MulIOp::create(nested, loc, l, r);
+                  return arith::AddIOp::create(nested, loc, args[2], product);
+                });
+    return finish(op, {sum, acc});
   }
 
   /// Products of windows and weights, summed. `in` is [1,H,W,C], padded. Loops:

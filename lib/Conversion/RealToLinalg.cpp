@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Conversion/Storage.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Unary.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -78,6 +79,7 @@ private:
   LogicalResult dequantize(osa::DequantizeOp op);
   LogicalResult conv2d(osa::Conv2dOp op);
   LogicalResult dense(osa::DenseOp op);
+  LogicalResult matmul(osa::MatmulOp op);
   LogicalResult maxPool(osa::MaxPoolOp op);
   LogicalResult avgPool(osa::AvgPoolOp op);
   LogicalResult batchNorm(osa::BatchNormOp op);
@@ -307,6 +309,22 @@ LogicalResult RealLowering::dense(osa::DenseOp op) {
   return give(op, sum);
 }
 
+LogicalResult RealLowering::matmul(osa::MatmulOp op) {
+  const osa::MatmulShape s = osa::matmulShape(op);
+  auto d = [&](unsigned i) { return loops.dim(i); };
+  SmallVector<AffineExpr> right(3);
+  right[s.axes[0]] = d(1);
+  right[s.axes[1]] = d(4);
+  right[s.axes[2]] = d(3);
+  return give(op, loops.loop({s.outer, s.batch, s.rows, s.columns}, {s.inner},
+                             loops.real(), b.getF32FloatAttr(0),
+                             {{in(op, 0), map(5, {d(0), d(1), d(2), d(4)})},
+                              {in(op, 1), map(5, right)}},
+                             [](Scalars &at, ValueRange a) {
+                               return at.add(a[2], at.mul(a[0], a[1]));
+                             }));
+}
+
 /// How a pool's source [H, W, C] is read by the loops y, x, c | row, column.
 static AffineMap poolMap(OpBuilder &b, const osa::Window &w) {
   auto d = [&](unsigned i) { return b.getAffineDimExpr(i); };
@@ -483,7 +501,7 @@ LogicalResult RealLowering::convert(Operation *op) {
     b.clone(*op, values);
     return success();
   }
-  if (isa<osa::Conv2dOp, osa::DenseOp>(op))
+  if (isa<osa::Conv2dOp, osa::DenseOp, osa::MatmulOp>(op))
     for (Value v : op->getOperands())
       if (num::elementInt(v.getType()))
         return op->emitOpError("takes integers; among reals it has no CPU "
@@ -509,6 +527,7 @@ LogicalResult RealLowering::convert(Operation *op) {
       })
       .Case<osa::Conv2dOp>([&](auto o) { return conv2d(o); })
       .Case<osa::DenseOp>([&](auto o) { return dense(o); })
+      .Case<osa::MatmulOp>([&](auto o) { return matmul(o); })
       .Case<osa::MaxPoolOp>([&](auto o) { return maxPool(o); })
       .Case<osa::AvgPoolOp>([&](auto o) { return avgPool(o); })
       .Case<osa::BatchNormOp>([&](auto o) { return batchNorm(o); })

@@ -2,6 +2,7 @@
 // The operations of both levels. Each is written once, as a template
 // over the element: float with sums in double, or int64_t with exact sums.
 #include "Evaluate.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -67,6 +68,29 @@ static LogicalResult dense(osa::DenseOp op, Frame &frame) {
       if (failed(finish(frame, row * outs + o, sum)))
         return failure();
     }
+  return success();
+}
+
+template <typename T>
+static LogicalResult matmul(osa::MatmulOp op, Frame &frame) {
+  using Acc = Accumulator<T>;
+  const auto &lhs = values<T>(*frame.in[0]), &rhs = values<T>(*frame.in[1]);
+  const osa::MatmulShape s = osa::matmulShape(op);
+  const T lhsZero = T(int64_t(op.getLhsZero())),
+          rhsZero = T(int64_t(op.getRhsZero()));
+  int64_t row = 0;
+  for (int64_t o = 0; o < s.outer; ++o)
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t m = 0; m < s.rows; ++m, ++row)
+        for (int64_t n = 0; n < s.columns; ++n) {
+          Acc sum = 0;
+          int64_t at = b * s.stride(0) + n * s.stride(2);
+          for (int64_t k = 0; k < s.inner; ++k, at += s.stride(1))
+            sum += (Acc(lhs[row * s.inner + k]) - lhsZero) *
+                   (Acc(rhs[at]) - rhsZero);
+          if (failed(finish(frame, row * s.columns + n, sum)))
+            return failure();
+        }
   return success();
 }
 
@@ -182,6 +206,8 @@ template <typename T> static LogicalResult evaluate(Frame &frame) {
     return conv2d<T>(op, frame);
   if (auto op = dyn_cast<osa::DenseOp>(frame.op))
     return dense<T>(op, frame);
+  if (auto op = dyn_cast<osa::MatmulOp>(frame.op))
+    return matmul<T>(op, frame);
   if (auto op = dyn_cast<osa::MaxPoolOp>(frame.op))
     return maxPool<T>(op, frame);
   if (auto op = dyn_cast<osa::ConcatOp>(frame.op))
@@ -200,8 +226,9 @@ template <typename T> static LogicalResult evaluate(Frame &frame) {
 }
 
 bool interp::isCommon(Operation *op) {
-  return isa<osa::Conv2dOp, osa::DenseOp, osa::MaxPoolOp, osa::ConcatOp,
-             osa::ReshapeOp, osa::TransposeOp, osa::GatherOp, osa::PadOp>(op);
+  return isa<osa::Conv2dOp, osa::DenseOp, osa::MatmulOp, osa::MaxPoolOp,
+             osa::ConcatOp, osa::ReshapeOp, osa::TransposeOp, osa::GatherOp,
+             osa::PadOp>(op);
 }
 
 LogicalResult interp::evaluateCommon(Frame &frame) {

@@ -11,7 +11,8 @@ from common import ROOT, report
 
 def main():
     problems = []
-    definitions = (ROOT / "include/rhizome/Dialect/Osa/Osa.td").read_text()
+    definitions = "".join(file.read_text() for file in sorted(
+        (ROOT / "include/rhizome/Dialect/Osa").glob("*.td")))
     ops = set(re.findall(r'^def \w+ : Osa_(?:Op|Binary)<"(\w+)"', definitions,
                          re.M))
     page = (ROOT / "docs/operations.md").read_text()

@@ -294,6 +294,34 @@ TEST_F(JitTest, LongSumsKeepTheirOrder) {
   }
 }
 
+TEST_F(JitTest, MatricesAreReadAsTheyLie) {
+  // Three heads inside five tokens of four elements, by columns.
+  auto product = compile(R"(
+    func.func @f(%q: tensor<5x3x1x4xf32>, %k: tensor<2x3x4xf32>) -> tensor<5x3x1x2xf32> {
+      %s = osa.matmul %q, %k {rhs_axes = array<i64: 1, 2, 0>}
+          : (tensor<5x3x1x4xf32>, tensor<2x3x4xf32>) -> tensor<5x3x1x2xf32>
+      return %s : tensor<5x3x1x2xf32>
+    })");
+  ASSERT_TRUE(product) << message;
+  Tensor q = Tensor::ofFloats({5, 3, 1, 4}, {}),
+         k = Tensor::ofFloats({2, 3, 4}, {});
+  for (int i = 0; i < 60; ++i)
+    q.floats.push_back(float(i * 7 % 19 - 9));
+  for (int i = 0; i < 24; ++i)
+    k.floats.push_back(float(i * 5 % 13 - 6));
+  auto got = product->run({q, k});
+  ASSERT_TRUE(bool(got));
+  for (int token = 0; token < 5; ++token)
+    for (int head = 0; head < 3; ++head)
+      for (int column = 0; column < 2; ++column) {
+        float sum = 0;
+        for (int i = 0; i < 4; ++i)
+          sum += q.floats[(token * 3 + head) * 4 + i] *
+                 k.floats[(column * 3 + head) * 4 + i];
+        EXPECT_EQ((*got)[0].floats[(token * 3 + head) * 2 + column], sum);
+      }
+}
+
 constexpr char kTasks[] = R"(
   func.func @frame(%x: tensor<1x5xf32>) -> (tensor<1x5xf32>, tensor<1x5x!num.int<s8>>) {
     %q = call @before(%x) : (tensor<1x5xf32>) -> tensor<1x5x!num.int<s8>>

@@ -2,6 +2,7 @@
 // The random functions. Ranges stay below 2^40 so that every operation can
 // follow every other.
 #include "RandomFunction.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -110,6 +111,47 @@ Value RandomFunction::dense(Value v) {
   }
   return osa::DenseOp::create(b, loc, type(out, lo, hi), v,
                               constant({outs, ins}, w), bias);
+}
+
+Value RandomFunction::matmul(Value v) {
+  auto divisor = [&](int64_t n) {
+    int64_t d = pick(1, n);
+    while (n % d)
+      --d;
+    return d;
+  };
+  osa::MatmulShape s;
+  s.inner = shape(v).empty() ? 1 : shape(v).back();
+  int64_t rows = ShapedType::getNumElements(shape(v)) / s.inner;
+  s.outer = divisor(rows);
+  s.batch = divisor(rows / s.outer);
+  s.rows = rows / s.outer / s.batch;
+  s.columns = pick(1, 9);
+  s.axes = {0, 1, 2};
+  std::shuffle(s.axes.begin(), s.axes.end(), random);
+  SmallVector<int64_t> right(3);
+  right[s.axes[0]] = s.batch;
+  right[s.axes[1]] = s.inner;
+  right[s.axes[2]] = s.columns;
+  num::IntType x = element(v), y = randomInt(8);
+  int64_t zx = coin() ? 0 : pick(x.getLo(), x.getHi()),
+          zy = coin() ? 0 : pick(y.getLo(), y.getHi());
+  auto [lo, hi] = std::minmax({(x.getLo() - zx) * (y.getLo() - zy),
+                               (x.getLo() - zx) * (y.getHi() - zy),
+                               (x.getHi() - zx) * (y.getLo() - zy),
+                               (x.getHi() - zx) * (y.getHi() - zy)});
+  SmallVector<int64_t> left = {s.outer, s.batch, s.rows, s.inner};
+  auto out =
+      type({s.outer, s.batch, s.rows, s.columns}, lo * s.inner, hi * s.inner);
+  Value lhs = osa::ReshapeOp::create(
+      b, loc, RankedTensorType::get(left, element(v)), v);
+  Value product = osa::MatmulOp::create(b, loc, out, lhs, argument(right, y),
+                                        s.axes, zx, zy);
+  // One frame, as the other operations expect it.
+  return osa::ReshapeOp::create(
+      b, loc,
+      RankedTensorType::get({1, 1, rows, s.columns}, out.getElementType()),
+      product);
 }
 
 Value RandomFunction::pool(Value v, bool sum) {
@@ -333,7 +375,7 @@ Value RandomFunction::reshape(Value v) {
 Value RandomFunction::step(Value v) {
   if (element(v).getWidth() > 26)
     return requantize(v);
-  switch (pick(0, 15)) {
+  switch (pick(0, 16)) {
   case 0:
   case 1:
   case 2:
@@ -362,6 +404,8 @@ Value RandomFunction::step(Value v) {
     return gather(v);
   case 14:
     return pair(v);
+  case 15:
+    return matmul(v);
   default:
     return reshape(v);
   }

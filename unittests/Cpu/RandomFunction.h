@@ -33,6 +33,7 @@ private:
   mlir::Value step(mlir::Value v);
   mlir::Value conv2d(mlir::Value v);
   mlir::Value dense(mlir::Value v);
+  mlir::Value matmul(mlir::Value v);
   mlir::Value pool(mlir::Value v, bool sum);
   mlir::Value requantize(mlir::Value v);
   mlir::Value threshold(mlir::Value v);

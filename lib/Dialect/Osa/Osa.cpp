@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `osa` dialect's registration and verifiers. Each message begins with the
-// number of the constraint in Osa.td that it reports.
-#include "rhizome/Dialect/Osa/Osa.h"
+// number of the constraint in Osa.td or Matmul.td that it reports.
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -20,10 +20,17 @@ using namespace rhizome::osa;
 #define GET_OP_CLASSES
 #include "rhizome/Dialect/Osa/OsaOps.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "rhizome/Dialect/Osa/Matmul.cpp.inc"
+
 void OsaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "rhizome/Dialect/Osa/OsaOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "rhizome/Dialect/Osa/Matmul.cpp.inc"
       >();
 }
 
@@ -237,6 +244,39 @@ LogicalResult DenseOp::verify() {
   if (failed(checkShape(*this, getOutput(), out, "C1: the output")))
     return failure();
   return checkLevel(*this, "C2");
+}
+
+MatmulShape osa::matmulShape(MatmulOp op) {
+  auto lhs = tensor(op.getLhs()).getShape(),
+       rhs = tensor(op.getRhs()).getShape();
+  auto axes = op.getRhsAxes();
+  return {lhs[0], lhs[1],       lhs[2],
+          lhs[3], rhs[axes[2]], {axes[0], axes[1], axes[2]}};
+}
+
+LogicalResult MatmulOp::verify() {
+  auto lhs = tensor(getLhs()).getShape(), rhs = tensor(getRhs()).getShape();
+  if (lhs.size() != 4)
+    return emitOpError("C1: expects a left operand [O,B,M,K]");
+  SmallVector<int64_t> axes(getRhsAxes());
+  llvm::sort(axes);
+  if (rhs.size() != 3 || ArrayRef<int64_t>(axes) != ArrayRef<int64_t>{0, 1, 2})
+    return emitOpError("C2: expects a right operand of three axes and rhs_axes "
+                       "that name each once");
+  MatmulShape s = matmulShape(*this);
+  if (rhs[s.axes[0]] != s.batch || rhs[s.axes[1]] != s.inner)
+    return emitOpError() << "C2: the right operand has a batch of "
+                         << rhs[s.axes[0]] << " and sums of " << rhs[s.axes[1]]
+                         << ", the left one " << s.batch << " and " << s.inner;
+  if (failed(checkShape(*this, getOutput(),
+                        {s.outer, s.batch, s.rows, s.columns},
+                        "C1: the output")) ||
+      failed(checkLevel(*this, "C3")))
+    return failure();
+  if (!num::elementInt(getOutput().getType()) &&
+      (getLhsZero() != 0 || getRhsZero() != 0))
+    return emitOpError("C4: a zero point among reals");
+  return success();
 }
 
 /// Input and output ranks, and the output's size.

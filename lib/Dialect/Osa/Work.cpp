@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Work and traffic of one operation, and window geometry. The only place that
 // counts MACs.
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,6 +56,9 @@ Work osa::computeWork(Operation *op) {
         out *
         cast<RankedTensorType>(dense.getWeights().getType()).getShape()[1];
     work.flops = flopsOf(out, work.macs, dense.getBias());
+  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
+    work.macs = out * matmulShape(matmul).inner;
+    work.flops = flopsOf(out, work.macs, Value());
   } else if (auto window = getWindow(op)) {
     work.ops = out * window->kernelH * window->kernelW;
     // K - 1 comparisons or sums, and the division of a mean.

@@ -1026,6 +1026,54 @@ func.func @scaled_max_c1(%x: tensor<1x3x!num.int<u2>>, %y: tensor<1x3x!num.int<u
 
 // -----
 
+func.func @matmul_c1(%x: tensor<2x1x3x4xf32>, %y: tensor<2x4x5xf32>) {
+  // expected-error@+1 {{'osa.matmul' op C1: expects a left operand [O,B,M,K]}}
+  %a = osa.matmul %y, %y : (tensor<2x4x5xf32>, tensor<2x4x5xf32>) -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c1_output(%x: tensor<1x2x3x4xf32>, %y: tensor<2x4x5xf32>) {
+  // expected-error@+1 {{'osa.matmul' op C1: the output is 'tensor<1x2x3x4xf32>', expected shape [1, 2, 3, 5]}}
+  %a = osa.matmul %x, %y : (tensor<1x2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2_axes(%x: tensor<1x2x3x4xf32>, %y: tensor<2x4x5xf32>) {
+  // expected-error@+1 {{'osa.matmul' op C2: expects a right operand of three axes and rhs_axes that name each once}}
+  %a = osa.matmul %x, %y {rhs_axes = array<i64: 0, 1, 1>} : (tensor<1x2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<1x2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<1x2x3x4xf32>, %y: tensor<2x4x5xf32>) {
+  // expected-error@+1 {{'osa.matmul' op C2: the right operand has a batch of 2 and sums of 5, the left one 2 and 4}}
+  %a = osa.matmul %x, %y {rhs_axes = array<i64: 0, 2, 1>} : (tensor<1x2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%x: tensor<1x2x3x4xf32>, %y: tensor<2x4x5x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.matmul' op C3: an operand of '!num.int<u2>' and an output of 'f32' are not of one level}}
+  %a = osa.matmul %x, %y : (tensor<1x2x3x4xf32>, tensor<2x4x5x!num.int<u2>>) -> tensor<1x2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c4(%x: tensor<1x2x3x4xf32>, %y: tensor<2x4x5xf32>) {
+  // expected-error@+1 {{'osa.matmul' op C4: a zero point among reals}}
+  %a = osa.matmul %x, %y {lhs_zero = 1 : i64} : (tensor<1x2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<1x2x3x5xf32>
+  return
+}
+
+// -----
+
 func.func @product_c1(%x: tensor<1x3x!num.int<u2>>, %y: tensor<1x2x!num.int<u2>>) {
   // expected-error@+1 {{'osa.product' op C1: the right operand is 'tensor<1x2x!num.int<u2>>', expected shape [1, 3]}}
   %a = osa.product %x, %y : (tensor<1x3x!num.int<u2>>, tensor<1x2x!num.int<u2>>) -> tensor<1x3x!num.int<u4>>

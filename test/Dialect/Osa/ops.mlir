@@ -69,6 +69,9 @@ func.func @movement(%x: tensor<1x2x3x!num.int<u2>>) {
   %g = osa.gather %x {axis = 2 : i64, indices = array<i64: 2, 0, 0, 1>} : (tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x4x!num.int<u2>>
   // CHECK: osa.scaled_max %{{.*}}, %{{.*}} {rhs_offset = -1 : i64}
   %m = osa.scaled_max %x, %x {rhs_offset = -1 : i64} : (tensor<1x2x3x!num.int<u2>>, tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x3x!num.int<u2>>
+  %l = osa.reshape %x : (tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x1x3x!num.int<u2>>
+  // CHECK: osa.matmul %{{.*}}, %{{.*}} {rhs_axes = array<i64: 1, 2, 0>, rhs_zero = 1 : i64}
+  %mm = osa.matmul %l, %x {rhs_axes = array<i64: 1, 2, 0>, rhs_zero = 1 : i64} : (tensor<1x2x1x3x!num.int<u2>>, tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x1x1x!num.int<s6, -9:18>>
   // CHECK: osa.product %{{.*}}, %{{.*}} {lhs_zero = 1 : i64}
   %q = osa.product %x, %x {lhs_zero = 1 : i64} : (tensor<1x2x3x!num.int<u2>>, tensor<1x2x3x!num.int<u2>>) -> tensor<1x2x3x!num.int<s4, -3:6>>
   return
