@@ -292,6 +292,67 @@ def window(rng, fixed):
                 lambda i, o: timing.window(i[0], o[0], p, frames))
 
 
+@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "pad": 0,
+        "OutHeight": 1, "TileRows": 1},
+       {"Height": 4, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1, "TileRows": 4,
+        "OutHeight": 4, "spare": 4, "Repeat": 3},
+       {"Height": 6, "KernelH": 1, "StrideH": 3, "OutHeight": 2, "pad": 0, "TileRows": 1},
+       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2})
+def window_tiled(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 8), Channels=(1, 6), Height=(1, 7), Width=(1, 6),
+             KernelH=(1, 4), KernelW=(1, 3), StrideH=(1, 3), StrideW=(1, 3),
+             DilationH=[1, 1, 2], DilationW=[1, 1, 2], Repeat=[1, 1, 2, 3],
+             Depth=[2, 2, 3, 8, 64, 65])
+    p["Lanes"] = rng.randint(1, p["Channels"])
+    extent_h = (p["KernelH"] - 1) * p["DilationH"] + 1
+    extent_w = (p["KernelW"] - 1) * p["DilationW"] + 1
+    low = lambda: fixed.get("pad", rng.randint(0, 2))
+    p["PadTop"], p["PadLeft"] = low(), low()
+    size_h = p["Height"] + p["PadTop"] + max(low(), extent_h - p["Height"] - p["PadTop"])
+    size_w = p["Width"] + p["PadLeft"] + max(low(), extent_w - p["Width"] - p["PadLeft"])
+    p["OutHeight"] = fixed.get("OutHeight", (size_h - extent_h) // p["StrideH"] + 1)
+    p["OutWidth"] = (size_w - extent_w) // p["StrideW"] + 1
+    p["TileRows"] = fixed.get("TileRows", rng.choice(
+        [t for t in range(1, p["OutHeight"] + 1) if p["OutHeight"] % t == 0]))
+    p["PadValue"] = number(rng, p["Elem"], True)
+    # Per tile: the oldest row in use, and the rows that must be there from it on.
+    clamp = lambda value, top: max(0, min(value, top))
+    oldest = [clamp(row * p["StrideH"] - p["PadTop"], p["Height"])
+              for row in range(0, p["OutHeight"], p["TileRows"])] + [p["Height"]]
+    tiles = []
+    for at, row in enumerate(range(0, p["OutHeight"], p["TileRows"])):
+        newest = clamp((row + p["TileRows"] - 1) * p["StrideH"] - p["PadTop"] + extent_h - 1,
+                       p["Height"] - 1)
+        tiles.append((max(newest + 1, oldest[at + 1]) - oldest[at], oldest[at + 1] - oldest[at]))
+    p["Rows"] = max(need for need, _ in tiles) + fixed.get("spare", rng.choice([0, 0, 1, 2, 5]))
+    count = -(-p["Channels"] // p["Lanes"])
+    beats_in, beats_out, frames = [], [], 3
+    for _ in range(frames):
+        frame = [[[number(rng, p["Elem"], False) for _ in range(count * p["Lanes"])]
+                  for _ in range(p["Width"])] for _ in range(p["Height"])]
+        for row in frame:
+            flat = sum(row, [])
+            beats_in += cut(flat, len(flat), p["Lanes"])
+
+        def lanes(y, x, word):
+            inside = 0 <= y < p["Height"] and 0 <= x < p["Width"]
+            return [frame[y][x][word * p["Lanes"] + g] if inside else p["PadValue"]
+                    for g in range(p["Lanes"])]
+        for top in range(0, p["OutHeight"], p["TileRows"]):
+            beats_out += [lanes(oy * p["StrideH"] - p["PadTop"] + kh * p["DilationH"],
+                                ox * p["StrideW"] - p["PadLeft"] + kw * p["DilationW"], word)
+                          for _ in range(p["Repeat"]) for kh in range(p["KernelH"])
+                          for kw in range(p["KernelW"]) for word in range(count)
+                          for oy in range(top, top + p["TileRows"])
+                          for ox in range(p["OutWidth"])]
+    row_beats = p["Width"] * count
+    tile_beats = len(beats_out) // frames // len(tiles)
+    return Case("rhz_window_tiled", p, [Port("in", p["Elem"], p["Lanes"], beats_in)],
+                [Port("out", p["Elem"], p["Lanes"], beats_out)], 4,
+                lambda i, o: timing.window_tiled(i[0], o[0], tiles * frames, row_beats,
+                                                 p["Rows"], tile_beats))
+
+
 def clog2(value):
     return (value - 1).bit_length()
 
@@ -315,7 +376,8 @@ def matvec(rng, fixed, cell="rhz_matvec"):
              OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
              **{"rhz_matvec": {"Block": [0, 1]},
                 "rhz_matvec_resident": {"Ultra": [0, 1], "Load": [8, 32, 64, 72]},
-                "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256]}}[cell])
+                "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256],
+                                        "Positions": [1, 1, 2, 3, 5]}}[cell])
     p["Style"] = style
     exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
@@ -325,12 +387,15 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     weights = [[weight() for _ in range(p["Pe"] * p["Simd"])] for _ in range(shape)]
     bias = [[number(rng, exact - 1, True) if p["Bias"] else 0 for _ in range(p["Pe"])]
             for _ in range(p["OutFolds"])]
+    # Results come about in groups that share their weights.
+    group = p.get("Positions", 1)
     results = 30
     beats_in, beats_out = [], []
-    for result in range(results):
-        of = result % p["OutFolds"]
-        sums = [[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
-        for fold in range(p["Folds"]):
+    for of in [of % p["OutFolds"] for of in range(-(-results // group))]:
+        sums = [[[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
+                for _ in range(group)]
+        for fold, place in [(fold, place) for fold in range(p["Folds"])
+                            for place in range(group)]:
             high = (1 << p["XWidth"]) - 1
             if extreme and rng.random() < 0.7:
                 beat = [-(1 << (p["XWidth"] - 1)) if p["XSigned"] else high] \
@@ -342,9 +407,9 @@ def matvec(rng, fixed, cell="rhz_matvec"):
             row = weights[of * p["Folds"] + fold]
             for q in range(p["Pixels"]):
                 for e in range(p["Pe"]):
-                    sums[q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
+                    sums[place][q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
                                       for s in range(p["Simd"]))
-        beats_out.append(sum(sums, []))
+        beats_out += [sum(of_place, []) for of_place in sums]
     rows = [words(row, p["WWidth"]) for row in weights]
     files = {}
     if cell == "rhz_matvec":
@@ -386,7 +451,11 @@ def matvec_resident(rng, fixed):
         "Words": 4},
        {"Pe": 1, "Simd": 1, "Style": 1, "WWidth": 3, "Folds": 50, "Beat": 64, "Words": 21},
        {"Pe": 5, "Simd": 16, "Style": 0, "Beat": 8, "WWidth": 5},
-       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128})
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 2, "Bias": 1, "OutFolds": 2},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 7, "Bias": 1, "OutFolds": 3},
+       {"Pe": 2, "Simd": 4, "WWidth": 4, "Beat": 64, "Positions": 12, "Folds": 5, "Style": 2},
+       {"Positions": 70, "Folds": 3, "Pixels": 1})
 def matvec_streamed(rng, fixed):
     return matvec(rng, fixed, "rhz_matvec_streamed")
 
@@ -454,8 +523,18 @@ def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
     if cell != "rhz_lane_reduce":
         for name in ("Op", "Zero", "Positions", "ScaleWidth", "WeightFile", "Block"):
             del p[name]
-        p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
         del files["w.txt"]
+        if cell == "rhz_depthwise_streamed":
+            firings = [[rows[n % len(rows)]] for n in range(len(beats_in))]
+            return Case(cell, p,
+                        [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
+                         Port("w", p["Taps"] * p["Lanes"] * p["WWidth"], 1, firings)],
+                        [Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out)],
+                        4 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"])
+                        + clog2(p["Taps"]),
+                        lambda i, o: timing.actor(
+                            i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+        p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
         return resident(Case, rng, cell, p, rows, p["Taps"] * p["Lanes"] * p["WWidth"], files,
                         Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
                         Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out),
@@ -496,6 +575,12 @@ def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
        {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, *({"Op": 0} for _ in range(4)))
 def depthwise_resident(rng, fixed):
     return lane_reduce(rng, dict(fixed, Op=0), "rhz_depthwise_resident")
+
+
+@maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
+       {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, *({"Op": 0} for _ in range(4)))
+def depthwise_streamed(rng, fixed):
+    return lane_reduce(rng, dict(fixed, Op=0), "rhz_depthwise_streamed")
 
 
 @maker({"MulWidth": 0, "Shift": 0, "OutFolds": 1, "Lanes": 1}, {"MulWidth": 0, "Shift": 3},
@@ -658,19 +743,48 @@ def reorder(rng, fixed):
                 {"a.txt": order})
 
 
-@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2}, {"Words": 40, "Burst": 16, "Depth": 65},
-       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3},
-       {"Words": 7, "Burst": 16, "Depth": 40}, {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1})
+@maker({"Words": 1, "Times": 2, "Width": 1, "Beat": 8}, {"Words": 2, "Times": 3, "Beat": 64},
+       {"Words": 7, "Width": 24, "Beat": 64}, {"Words": 9, "Width": 72, "Beat": 64},
+       {"Words": 70, "Width": 20, "Beat": 8, "Times": 2}, {"Words": 64, "Depth": 65})
+def replay(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Words=(1, 20), Times=(1, 5), Beat=[8, 32, 64],
+             Depth=[2, 3, 64, 65])
+    pieces = -(-p["Width"] // p["Beat"])
+    p["PerBeat"] = 1 if pieces > 1 else rng.randint(1, p["Beat"] // p["Width"])
+    beats_in, beats_out, group = [], [], p["PerBeat"]
+    for _ in range(max(3, 100 // p["Words"])):
+        block = [rng.getrandbits(p["Width"]) for _ in range(p["Words"])]
+        for at in range(0, p["Words"], group):
+            beat = sum(word << k * p["Width"] for k, word in enumerate(block[at:at + group]))
+            beats_in += [[beat >> k * p["Beat"] & (1 << p["Beat"]) - 1] for k in range(pieces)]
+        beats_out += [[word] for word in block * p["Times"]]
+    return Case("rhz_replay", p, [Port("in", p["Beat"], 1, beats_in)],
+                [Port("out", p["Width"], 1, beats_out)], 2,
+                lambda i, o: timing.replay(i[0], o[0], p["Words"], p["Times"], pieces, group))
+
+
+@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2, "Group": 1},
+       {"Words": 40, "Burst": 16, "Depth": 65, "Group": 1},
+       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3, "Group": 1},
+       {"Words": 7, "Burst": 16, "Depth": 40, "Group": 1},
+       {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1, "Group": 1},
+       {"Words": 75, "Burst": 8, "Group": 3, "Depth": 24}, {"Words": 64, "Burst": 4, "Group": 4, "Depth": 70},
+       {"Words": 3, "Burst": 4, "Group": 2, "Depth": 8})
 def mem_reader(rng, fixed):
     p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 90), Burst=[1, 2, 4, 8, 16],
-             Page=[0, 1, 5, 100000])
-    p["Depth"] = fixed.get("Depth", max(2, p["Burst"] * rng.choice([1, 2, 3]) + rng.randint(0, 9)))
+             Page=[0, 1, 5, 100000], Group=[1, 1, 2, 5])
+    p["Depth"] = fixed.get("Depth", max(2, p["Group"] * p["Burst"] * rng.choice([1, 2, 3])
+                                        + rng.randint(0, 9)))
     latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
     pattern = rng.choice([(1 << 64) - 1, rng.getrandbits(64) | 1])
     segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
     rounds = -(-250 // p["Words"])
     beats = [[word] for word in segment * rounds]
-    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])] * rounds
+    # Each burst, and the places that must be free: of a whole group when it begins.
+    whole = p["Group"] * min(p["Burst"], p["Words"])
+    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])]
+    lengths = [(length, length if p["Group"] == 1 else 0 if k % p["Group"] else whole)
+               for k, length in enumerate(lengths)] * rounds
     case = Case("rhz_mem_reader", p, [], [Port("out", p["DataWidth"], 1, beats)], 1,
                 lambda i, o: timing.mem_reader(o[0], lengths, p["Depth"], latency, gap,
                                                timing.Pattern([pattern >> k & 1 for k in range(64)])),

@@ -9,7 +9,7 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, Matvec, MatvecResident, MatvecStreamed, LaneReduce,
-    DepthwiseResident,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo, StateUnit,
+    Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, LaneReduce,
+    DepthwiseResident, DepthwiseStreamed,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Replay, Fork, Fifo, StateUnit,
     MemReader, LoadReader, Circuit]>;

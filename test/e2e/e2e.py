@@ -111,6 +111,7 @@ SUITES = {
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "weights": weights.weights,
+    "weights-whole": weights.whole,     # NETWORK RATE
     "wheel": wheels.wheel,
     "python": python.python,
     "report": report.report,

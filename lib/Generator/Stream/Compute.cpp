@@ -86,15 +86,18 @@ struct Folding {
   int64_t style = 0;
   Residents home = Residents::None; ///< of the weights; none: in a ROM
   bool streamed = false;            ///< or they are read for every frame
+  /// If so: the rows of positions that use a weight one after another; 0: one
+  /// position.
+  int64_t tileRows = 0;
 
   /// As an offer remembers it until it is complete.
   OfferSketch numbers() const {
     return {pe,        lanes, simd,          parallel, pixelsIn,
-            pixelsOut, style, int64_t(home), streamed};
+            pixelsOut, style, int64_t(home), streamed ? 1 + tileRows : 0};
   }
   static Folding of(llvm::ArrayRef<int64_t> n) {
     return {n[0],     n[1], n[2], n[3] != 0, n[4], n[5], n[6], Residents(n[7]),
-            n[8] != 0};
+            n[8] != 0, std::max<int64_t>(n[8] - 1, 0)};
   }
 };
 
@@ -142,6 +145,9 @@ Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
 
 Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
+  if (f.tileRows)
+    return makeWindowTiled(p.w, p.x.width, p.padValue, f.lanes,
+                           ceilDiv(p.groupOut(), f.pe), f.tileRows);
   WindowReading r;
   r.lanes = f.lanes;
   r.groups = lanewise ? ceilDiv(p.w.channels, f.lanes) : p.groups;
@@ -160,6 +166,7 @@ struct Folded {
   int64_t outFolds = 0; ///< results of a pixel
   int64_t simd = 0;     ///< lanes of the unit
   int64_t results = 0, firings = 0, readCycles = 0;
+  int64_t positions = 1; ///< that use a weight one after another
   BeatFormat chunk;  ///< what leaves the window
   BeatFormat narrow; ///< what leaves the converter, if there is one
 
@@ -168,6 +175,7 @@ struct Folded {
     const bool lanewise = p.kind != Kind::MatVec;
     words = ceilDiv(w.channels, f.lanes);
     columns = ceilDiv(w.outWidth, f.pixelsOut);
+    positions = f.tileRows ? f.tileRows * w.outWidth : 1;
     outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
     folds = words / (lanewise ? words : p.groups) * (f.parallel ? 1 : p.taps());
     chunk = p.x;
@@ -194,7 +202,8 @@ struct Folded {
   }
 };
 
-/// The weights of a unit that reads them, in beats of the memory's port.
+/// The weights of a unit that reads them, in beats of the memory's port. Those
+/// of a depthwise unit are read once and replayed for every position.
 struct Streamed {
   const Memory &memory;
   int64_t port;
@@ -204,9 +213,18 @@ struct Streamed {
   Streamed(const Reduction &p, const Folding &f, const Folded &folded,
            const DeviceContext &device)
       : memory(device.memories[0]), port(memory.portBitsAt(device.clockMhz)),
-        weights(port, f.pe * folded.simd * p.weightBits, folded.folds),
-        segment(folded.outFolds * weights.perResult()),
-        rounds(folded.results / folded.outFolds) {}
+        weights(isReplayed(p)
+                    ? WeightBeats(port, folded.simd * p.weightBits,
+                                  folded.folds * folded.outFolds)
+                    : WeightBeats(port, f.pe * folded.simd * p.weightBits,
+                                  folded.folds)),
+        segment((isReplayed(p) ? 1 : folded.outFolds) * weights.perResult()),
+        rounds(isReplayed(p) ? 1
+                             : folded.results / folded.outFolds /
+                                   folded.positions) {}
+  static bool isReplayed(const Reduction &p) {
+    return p.kind == Kind::Depthwise;
+  }
   int64_t beats() const { return segment * rounds; }
   double bytes() const { return double(beats() * port / 8); }
   int64_t cycles(const DeviceContext &device) const {
@@ -216,15 +234,40 @@ struct Streamed {
   Actor reader(const DeviceContext &device) const {
     return weightReader(memory, device.clockMhz, segment, rounds);
   }
+  /// For a depthwise unit: what is between it and the reader.
+  Actor replay(const Folded &folded) const {
+    return Actor(unit::Replay::kKind, "replay",
+                 {{"Width", weights.bits},
+                  {"Words", weights.folds},
+                  {"Times", folded.results / folded.outFolds},
+                  {"Beat", port},
+                  {"PerBeat", weights.words},
+                  {"frameBeats", folded.firings}});
+  }
 };
+
+/// Results of a tile come for each group of output channels; what follows takes
+/// all channels of a position.
+std::optional<Actor> reorderOf(const Reduction &p, const Folding &f,
+                               const Folded &folded) {
+  if (folded.positions == 1 || folded.outFolds == 1)
+    return std::nullopt;
+  Actor reorder(unit::Reorder::kKind, "reorder");
+  reorder.params = {{"Elem", f.pe * p.accBits},
+                    {"Elements", folded.positions * folded.outFolds},
+                    {"OutElements", folded.positions * folded.outFolds},
+                    {"frameBeats", folded.results}};
+  return reorder;
+}
 
 /// The unit that computes.
 Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
              const Streamed *streamed) {
   const bool lanewise = p.kind != Kind::MatVec;
   const bool isLoaded = f.home != Residents::None;
-  Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
-                                   : unit::LaneReduce::kKind
+  Actor unit(lanewise   ? isLoaded   ? unit::DepthwiseResident::kKind
+                          : streamed ? unit::DepthwiseStreamed::kKind
+                                     : unit::LaneReduce::kKind
              : isLoaded ? unit::MatvecResident::kKind
              : streamed ? unit::MatvecStreamed::kKind
                         : unit::Matvec::kKind);
@@ -255,7 +298,7 @@ Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
                    {"OutFolds", folded.outFolds},
                    {"Bias", p.bias},
                    {"Style", f.style}};
-    if (!isLoaded)
+    if (!isLoaded && !streamed)
       unit.params = {
           {"Op", op}, {"Zero", 0}, {"ScaleWidth", 1}, {"Positions", 0}};
   }
@@ -272,9 +315,11 @@ Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
   if (isLoaded)
     unit.params = {{"Ultra", f.home == Residents::Ultra}, {"Load", kLoadBits}};
   unit.set("frameBeats", folded.results);
-  if (streamed) {
+  if (streamed && !lanewise) {
     unit.set("Beat", streamed->port);
     unit.set("Words", streamed->weights.words);
+    if (folded.positions > 1)
+      unit.set("Positions", folded.positions);
   }
   return unit;
 }
@@ -299,7 +344,6 @@ BeatFormat outputOf(const Reduction &p, const Folding &f) {
 /// Everything of an offer but what finishing it adds.
 Offer makeOffer(const Reduction &p, const Folding &f,
                 const DeviceContext &device) {
-  const osa::Window &w = p.w;
   const bool lanewise = p.kind != Kind::MatVec;
   const Folded folded(p, f);
   std::optional<Streamed> streamed;
@@ -307,7 +351,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     streamed.emplace(p, f, folded, device);
   Offer offer;
   offer.inputs = {inputOf(p, f)};
-  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed);
+  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed + (f.tileRows > 0));
   offer.body.chain(windowOf(p, f), folded.chunk.canonical());
   if (f.simd)
     offer.body.chain(folded.converter(), folded.narrow.canonical());
@@ -320,7 +364,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     bytes.width = 8;
     bytes.lanes = streamed->port / 8;
     bytes.row = bytes.count = streamed->beats() * bytes.lanes;
-    const int last = int(offer.body.units.size()) - 1;
+    const int values = int(offer.body.units.size()) - 1;
     offer.body.units.push_back(
         {streamed->reader(device),
          {},
@@ -328,9 +372,37 @@ Offer makeOffer(const Reduction &p, const Folding &f,
          {RankedTensorType::get(
              {bytes.count},
              num::IntType::getFull(p.inputType.getContext(), false, 8))}});
-    offer.body.units.push_back(
-        {std::move(unit), {{last, 0}, {last + 1, 0}}, {out}});
-    offer.body.outputs = {{last + 2, 0}};
+    if (lanewise) {
+      BeatFormat words;
+      words.width = 1;
+      words.lanes = words.row = streamed->weights.bits;
+      words.count = folded.firings * words.lanes;
+      offer.body.units.push_back(
+          {streamed->replay(folded),
+           {{values + 1, 0}},
+           {words},
+           {RankedTensorType::get(
+               {words.count},
+               num::IntType::getFull(p.inputType.getContext(), false, 1))}});
+    }
+    const int last = int(offer.body.units.size()) - 1;
+    std::optional<Actor> reorder = reorderOf(p, f, folded);
+    BeatFormat results = out;
+    std::vector<Type> elements;
+    if (reorder) {
+      results.row = results.lanes;
+      results.count = folded.results * results.lanes;
+      elements = {RankedTensorType::get(
+          {results.count},
+          cast<RankedTensorType>(p.outputType).getElementType())};
+    }
+    offer.body.units.push_back({std::move(unit),
+                                {{values, 0}, {last, 0}},
+                                {results},
+                                std::move(elements)});
+    if (reorder)
+      offer.body.units.push_back({std::move(*reorder), {{last + 1, 0}}, {out}});
+    offer.body.outputs = {{int(offer.body.units.size()) - 1, 0}};
   }
   const int64_t simd = folded.simd;
   offer.outputs = {out};
@@ -339,7 +411,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                                   counted(f.parallel ? p.taps() : 1, "tap")
                             : "PE " + std::to_string(f.pe) + " × SIMD " +
                                   std::to_string(simd);
-  offer.key = OptionKey("stream", offer.body.back().name);
+  offer.key = OptionKey("stream", computing(offer.body).name);
   if (lanewise)
     offer.key.add("lanes", f.lanes);
   else
@@ -348,6 +420,10 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                         : f.parallel ? "window"
                                      : "word")
       .add("pixels", f.pixelsOut);
+  if (f.tileRows) {
+    offer.key.add("tile", folded.positions);
+    offer.summary += ", " + counted(folded.positions, "position") + " a weight";
+  }
   if (f.pixelsOut > 1)
     offer.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)
@@ -437,8 +513,10 @@ Offer Sketcher::sketch(const Folding &f) {
   };
   const int64_t repeat =
       p.kind == Kind::MatVec ? ceilDiv(p.groupOut(), f.pe) : 1;
-  add(priceOf(windows, {f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut},
-              [&] { return windowOf(p, f); }));
+  Key window{f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut};
+  if (f.tileRows)
+    window = {f.lanes, repeat, -1, f.tileRows, 0};
+  add(priceOf(windows, window, [&] { return windowOf(p, f); }));
   if (f.simd)
     add(priceOf(converters,
                 {folded.chunk.lanes, folded.chunk.count, folded.narrow.row,
@@ -452,13 +530,21 @@ Offer Sketcher::sketch(const Folding &f) {
     add(prices.finish(reader));
     offer.weights = WeightHome::Streamed;
     offer.traffic = {{streamed->memory.name, streamed->bytes(), 0}};
-    firings *= streamed->weights.pieces;
+    if (Streamed::isReplayed(p)) {
+      Actor replay = streamed->replay(folded);
+      add(prices.finish(replay));
+    } else {
+      firings = firings / folded.positions *
+                std::max(folded.positions, streamed->weights.pieces);
+    }
     memoryCycles = streamed->cycles(device);
   } else if (f.home != Residents::None) {
     offer.weights = WeightHome::Resident;
   }
   Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
   add(PriceList::finishAlone(unit, device.cost));
+  if (std::optional<Actor> reorder = reorderOf(p, f, folded))
+    add(prices.finish(*reorder));
   usesBlocks = !f.streamed && f.home == Residents::None && unit.get("Block");
   const osa::Window &w = p.w;
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
@@ -468,6 +554,19 @@ Offer Sketcher::sketch(const Folding &f) {
   return offer;
 }
 } // namespace
+
+/// The rows of positions that may use weights together: those that divide the
+/// rows of the output, each at least twice the one before.
+static std::vector<int64_t> tilesOf(const osa::Window &w) {
+  std::vector<int64_t> tiles;
+  for (int64_t rows = 1; rows <= w.outHeight; ++rows)
+    if (w.outHeight % rows == 0 && rows * w.outWidth > 1 &&
+        (tiles.empty() || rows >= 2 * tiles.back()))
+      tiles.push_back(rows);
+  if (!tiles.empty() && tiles.back() != w.outHeight)
+    tiles.back() = w.outHeight;
+  return tiles;
+}
 
 std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
   const Reduction p = reductionOf(op);
@@ -479,6 +578,7 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
       f.style = style;
       f.home = Residents::None;
       f.streamed = false;
+      f.tileRows = 0;
       offers.push_back(sketcher.sketch(f));
       bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
       if (!hasWeights || !device.mayLoad())
@@ -493,12 +593,21 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
         f.home = home;
         offers.push_back(sketcher.sketch(f));
       }
-      if (p.kind != Kind::MatVec || device.streaming == Streaming::None ||
-          (device.streaming == Streaming::Once && p.positions() > f.pixelsOut))
+      // A depthwise layer's are so few that a chip that takes the others from a
+      // memory keeps them.
+      if (device.streaming == Streaming::None ||
+          (device.streaming == Streaming::Once &&
+           (p.kind == Kind::Depthwise || p.positions() > f.pixelsOut)))
         continue;
       f.home = Residents::None;
       f.streamed = true;
       offers.push_back(sketcher.sketch(f));
+      if (device.streaming == Streaming::All && p.kind == Kind::MatVec &&
+          p.groups == 1 && !f.parallel && !f.simd)
+        for (int64_t rows : tilesOf(w)) {
+          f.tileRows = rows;
+          offers.push_back(sketcher.sketch(f));
+        }
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -615,14 +724,48 @@ std::string computeDependence(Operation *op) {
   return text;
 }
 
+/// What the body's reader reads.
+static void setSegment(Body &body, MemoryImage image, MemoryImages &images) {
+  for (Body::Unit &unit : body.units)
+    if (unit.actor.is<unit::MemReader>()) {
+      unit.actor.memories[0].segment = unit.actor.name;
+      images[unit.actor.name] = std::move(image);
+      return;
+    }
+}
+
+/// What replays the weights of a body that reads them once.
+static const Actor &replayOf(const Body &body) {
+  return llvm::find_if(body.units,
+                       [](const Body::Unit &unit) {
+                         return unit.actor.is<unit::Replay>();
+                       })
+      ->actor;
+}
+
+/// Results come for each group of channels and position there, and leave for
+/// each position.
+static void setTileOrder(Actor &reorder, int64_t positions, int64_t groups,
+                         MemoryImages &images) {
+  const int64_t bits = llvm::Log2_64_Ceil(uint64_t(positions * groups));
+  MemoryImage image(bits, positions * groups);
+  for (int64_t position = 0; position < positions; ++position)
+    for (int64_t group = 0; group < groups; ++group)
+      image.set(position * groups + group, 0, bits,
+                group * positions + position);
+  const std::string name = reorder.name + "_addresses.hex";
+  images[name] = std::move(image);
+  reorder.files.push_back({"AddressFile", name});
+}
+
 void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   Reduction p = reductionOf(op);
-  Actor &unit = offer.body.back();
+  Actor &unit = computing(offer.body);
   const Actor &window = offer.body.front();
   int64_t lanes = window.get("Lanes"), taps = p.taps();
   int64_t words = ceilDiv(p.w.channels, lanes);
   int64_t folds = unit.get("Folds"), outFolds = unit.get("OutFolds");
-  bool parallel = window.get("KernelParallel");
+  bool parallel = window.is<unit::Window>() && window.get("KernelParallel");
   auto file = [&](const char *param, const char *suffix, MemoryImage image) {
     if (unit.kind().loadedPort() && StringRef(param) == "WeightFile") {
       images[loadImage(unit.name)] = std::move(image);
@@ -663,7 +806,13 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
 
   if (p.kind == Kind::Depthwise) {
     int64_t unitTaps = unit.get("Taps");
-    MemoryImage image(unitTaps * lanes * bits, outFolds * folds);
+    const int64_t word = unitTaps * lanes * bits, all = outFolds * folds;
+    const bool isStreamed = unit.is<unit::DepthwiseStreamed>();
+    const WeightBeats beats(
+        isStreamed ? replayOf(offer.body).get("Beat") : word, word,
+        isStreamed ? all : 1);
+    MemoryImage image(isStreamed ? replayOf(offer.body).get("Beat") : word,
+                      isStreamed ? beats.perResult() : all);
     MemoryImage biases(lanes * acc, outFolds);
     for (int64_t group = 0; group < words; ++group)
       for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -671,14 +820,18 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
         if (channel >= p.w.channels)
           continue;
         for (int64_t tap = 0; tap < taps; ++tap) {
-          int64_t word = group * folds + (parallel ? 0 : tap);
+          int64_t at = group * folds + (parallel ? 0 : tap);
           int64_t slot = (parallel ? tap : 0) * lanes + lane;
-          image.set(word, slot * bits, bits, weights[channel * taps + tap]);
+          setBits(image, isStreamed ? beats.of(0, at) : std::pair(at, int64_t(0)),
+                  slot * bits, bits, weights[channel * taps + tap]);
         }
         if (p.bias)
           biases.set(group, lane * acc, acc, bias[channel]);
       }
-    file("WeightFile", "_weights.hex", std::move(image));
+    if (isStreamed)
+      setSegment(offer.body, std::move(image), images);
+    else
+      file("WeightFile", "_weights.hex", std::move(image));
     if (p.bias)
       file("BiasFile", "_bias.hex", std::move(biases));
     return;
@@ -724,9 +877,9 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
       biases.set(outFold, lane * acc, acc, bias[o]);
   }
   if (isStreamed) {
-    Actor &reader = offer.body.units[offer.body.units.size() - 2].actor;
-    reader.memories[0].segment = reader.name;
-    images[reader.name] = std::move(image);
+    setSegment(offer.body, std::move(image), images);
+    if (Actor &reorder = offer.body.back(); reorder.is<unit::Reorder>())
+      setTileOrder(reorder, unit.get("Positions"), outFolds, images);
   } else {
     file("WeightFile", "_weights.hex", std::move(image));
   }

@@ -22,6 +22,10 @@ void completeCompute(mlir::Operation *op, llvm::MutableArrayRef<Offer> offers,
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
+/// The unit of a body that computes: the last one, or the one before that
+/// rearranges its results.
+Actor &computing(Body &body);
+
 /// requantize, threshold, table, scaled_add: one result per element.
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
