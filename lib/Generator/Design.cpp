@@ -393,9 +393,9 @@ private:
           reading.actor->set("Group", group);
           turn = std::max(turn / group, int64_t(1)) * group;
         }
-        reading.actor->set("flight", int64_t(llvm::divideCeil(
-                                         uint64_t(flights[bank]),
-                                         uint64_t(readers[bank]))));
+        reading.actor->set("flight",
+                           int64_t(llvm::divideCeil(uint64_t(flights[bank]),
+                                                    uint64_t(readers[bank]))));
       }
       if (turn > 1)
         reading.actor->set(traffic.turn, turn);

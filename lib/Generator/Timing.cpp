@@ -46,8 +46,8 @@ static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
       unit::Instance unit = op.getUnit();
       int64_t burst = port->traffic.burst(unit.params.data());
       int64_t room = op.getDepths().empty() ? burst : op.getDepths()[0];
-      const int64_t words = port->traffic.bytes(unit.params.data()) /
-                            (unit.bitsOf(*port) / 8);
+      const int64_t words =
+          port->traffic.bytes(unit.params.data()) / (unit.bitsOf(*port) / 8);
       others.push_back({burst,
                         unit.is<unit::MemReader>() ? unit.get("Words")
                                                    : std::max(words, burst),

@@ -273,7 +273,8 @@ def whole(suite, name, rate):
     built = suite.run("compile", suite.work / f"{name}.onnx", "--device", BLOCK,
                       "--goal", f"throughput={rate}/s", "--weights", "streamed",
                       "-o", package, "--json")
-    if not suite.check(built.status == 0, f"{name}: compiles {built.message}",
+    if not suite.check(built.status == 0, f"{name}: compiles"
+                       + (f": {built.message}" if built.status else ""),
                        built.command):
         return
     options, plan = options_of(package)

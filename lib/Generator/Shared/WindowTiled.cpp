@@ -25,9 +25,9 @@ struct Tiles {
           std::clamp<int64_t>(t * tileRows * stride - padTop, 0, height));
     oldest.push_back(height);
     for (int64_t t = 0; t < count; ++t) {
-      int64_t newest = std::clamp<int64_t>(
-          ((t + 1) * tileRows - 1) * stride - padTop + extent - 1, 0,
-          height - 1);
+      int64_t newest = std::clamp<int64_t>(((t + 1) * tileRows - 1) * stride -
+                                               padTop + extent - 1,
+                                           0, height - 1);
       needed.push_back(std::max(newest + 1, oldest[t + 1]) - oldest[t]);
     }
   }
@@ -35,7 +35,8 @@ struct Tiles {
   int64_t rows() const {
     int64_t most = 1;
     for (int64_t t = 0; t < count; ++t)
-      most = std::max(most, oldest[t + 1] + needed[(t + 1) % count] - oldest[t]);
+      most =
+          std::max(most, oldest[t + 1] + needed[(t + 1) % count] - oldest[t]);
     return most;
   }
 };
@@ -93,9 +94,8 @@ void WindowTiledUnit::structure(Builder &b) const {
   const int64_t extent = (kernelH - 1) * b.get("DilationH") + 1;
   b.term(Term::Fixed, 1);
   b.ff(4); // valid bits
-  for (int64_t count :
-       {outWidth, tileRows, words, kernelW, kernelH, b.get("Repeat"), tiles,
-        rowWords})
+  for (int64_t count : {outWidth, tileRows, words, kernelW, kernelH,
+                        b.get("Repeat"), tiles, rowWords})
     b.counter(count);
   b.counter(memWords, false);
   // Stored rows: a row more, those of a tile less, enough for a tile.

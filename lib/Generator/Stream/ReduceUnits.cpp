@@ -276,7 +276,8 @@ void laneReduce(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
   const bool arrives = isStreamed(b.instance());
-  int64_t stages = (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
+  int64_t stages =
+      (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
   bool isSigned = b.get("XSigned");
