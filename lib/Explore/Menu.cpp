@@ -291,10 +291,7 @@ std::string Menu::remedyFor(WeightHome home) const {
   if (!devices[0]->mayLoad())
     return "a design reads them from a memory outside the chip, which a single "
            "device must have: 'rhizome targets' lists them";
-  return home == WeightHome::Streamed
-             ? "dense layers and convolutions may have such weights, depthwise "
-               "ones may not"
-             : "convolutions and dense layers may have such weights";
+  return "convolutions and dense layers may have such weights";
 }
 
 void Menu::addTensors(func::FuncOp network) {

@@ -159,7 +159,10 @@ void addReader(const Actor &actor, ProcessNetwork &network, size_t port,
   if (words % burst)
     reader.phases.push_back({1, {}, {}, {words % burst}});
   reader.turn = actor.turnOf(*actor.kind().memoryPorts()[port]);
+  const unit::Traffic &traffic = actor.kind().memoryPorts()[port]->traffic;
   reader.memory = network.memory(place.memory, place.bank);
+  network.memories[size_t(reader.memory)].inFlight +=
+      traffic.inFlight(actor.params.data());
   network.processes.push_back(std::move(reader));
 }
 

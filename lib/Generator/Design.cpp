@@ -385,18 +385,38 @@ private:
               region.outs()[i].getLoc());
   }
 
-  /// The most bursts in a row that an arbiter grants a reader.
-  static constexpr int64_t kMostTurn = 15;
+  /// The most bursts in a row that an arbiter grants a reader, and those for
+  /// which readers of one bank ask in a row: going on elsewhere costs time.
+  static constexpr int64_t kMostTurn = 15, kMostGroup = 5;
+
+  struct Reading {
+    Actor *actor;
+    const unit::Port *port;
+    MemoryPlace *place;
+    int64_t bytes;
+  };
+
+  /// Its bursts that must be in flight so that the bank is never idle: as many
+  /// as its answer takes, and one that comes in.
+  int64_t flightOf(const Reading &reading) {
+    const int64_t *params = reading.actor->params.data();
+    for (const Memory &memory : border.memories)
+      if (memory.name == reading.place->memory) {
+        auto timing = rhz::MemoryTiming::of(
+            memory, reading.actor->bitsOf(*reading.port) / 8, border.clockMhz);
+        constexpr int64_t kRequest = 8; // cycles of the reader and the arbiter
+        const int64_t beats = std::min(reading.port->traffic.burst(params),
+                                       reading.actor->get("Words"));
+        return 1 + int64_t(llvm::divideCeil(
+                       uint64_t((timing.latency + kRequest) * rhz::kTicks),
+                       uint64_t(beats * timing.beatTicks)));
+      }
+    return 1;
+  }
 
   /// The banks of the readers that may use any: those that read most first,
   /// each takes the bank that has to give least so far.
   void chooseBanks(std::vector<Selection> &selections) {
-    struct Reading {
-      Actor *actor;
-      const unit::Port *port;
-      MemoryPlace *place;
-      int64_t bytes;
-    };
     std::vector<Reading> open;
     for (Selection &selection : selections)
       for (Body::Unit &unit : selection.offer.body.units)
@@ -419,21 +439,37 @@ private:
     }
     // Of a bank, readers get in a row what corresponds to their bytes: the one
     // that reads most, as much as its buffer takes.
-    std::map<std::pair<StringRef, int64_t>, int64_t> most;
-    for (const Reading &reading : open)
-      most.try_emplace({reading.place->memory, reading.place->bank},
-                       std::max<int64_t>(1, reading.bytes));
+    std::map<std::pair<StringRef, int64_t>, int64_t> most, readers, flights;
+    for (const Reading &reading : open) {
+      const std::pair bank(StringRef(reading.place->memory),
+                           reading.place->bank);
+      most.try_emplace(bank, std::max<int64_t>(1, reading.bytes));
+      ++readers[bank];
+      flights[bank] = std::max(flights[bank], flightOf(reading));
+    }
     for (const Reading &reading : open) {
       const unit::Traffic &traffic = reading.port->traffic;
       if (!*traffic.turn)
         continue;
+      const std::pair bank(StringRef(reading.place->memory),
+                           reading.place->bank);
       int64_t room = reading.actor->get("Depth") /
                      traffic.burst(reading.actor->params.data());
-      double share = double(reading.bytes) /
-                     double(most[{reading.place->memory, reading.place->bank}]);
+      double share = double(reading.bytes) / double(most[bank]);
       int64_t turn = std::clamp<int64_t>(
           std::min(room, int64_t(std::llround(kMostTurn * share))), 1,
           kMostTurn);
+      if (readers[bank] > 1 && reading.actor->is<unit::MemReader>()) {
+        // Half of the buffer is full while the other half is asked for.
+        const int64_t group = std::min(room / 2, kMostGroup);
+        if (group > 1) {
+          reading.actor->set("Group", group);
+          turn = std::max(turn / group, int64_t(1)) * group;
+        }
+        reading.actor->set("flight",
+                           int64_t(llvm::divideCeil(uint64_t(flights[bank]),
+                                                    uint64_t(readers[bank]))));
+      }
       if (turn > 1)
         reading.actor->set(traffic.turn, turn);
     }

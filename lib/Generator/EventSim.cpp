@@ -102,6 +102,9 @@ Simulation::State::State(const ProcessNetwork &network,
   for (size_t p = 0; p < network.processes.size(); ++p)
     if (int m = network.processes[p].memory; m >= 0)
       memories[m].readers.push_back(int(p));
+  for (auto [bank, memory] : llvm::zip_equal(network.memories, memories))
+    if (memory.readers.size() > 1)
+      memory.ends.assign(size_t(bank.inFlight), -1);
   for (size_t c = 0; c < network.channels.size(); ++c) {
     ChannelState &channel = channels[c];
     channel.isLine = channel.returns == 0 && isLine(network, channel);
@@ -345,9 +348,17 @@ void Simulation::State::ask(int p) {
     if (phase.need[i] > 0)
       isReady = withTokens(*s.inputs[i], phase.need[i],
                            countAt(phase.consume, i), isReady);
-  if (!isReady || !withPlaces(to, beats, 1))
+  // A group has places since it began.
+  const Process &process = network.processes[p];
+  const int64_t bursts = s.done + (s.phase == 0 ? 0 : process.phases[0].repeat);
+  int64_t places = beats;
+  if (process.group > 1)
+    places = bursts % process.group
+                 ? 0
+                 : process.group * countAt(process.phases[0].produce, 0);
+  if (!isReady || (places > 0 && !withPlaces(to, places, 1)))
     return;
-  int64_t time = s.last + 1, freed = to.pushed.total + beats - to.capacity;
+  int64_t time = s.last + 1, freed = to.pushed.total + places - to.capacity;
   time = std::max(time, to.popped.reached(freed) + 1);
   for (size_t i = 0; i < phase.need.size(); ++i)
     if (phase.need[i] > 0) {
@@ -376,6 +387,8 @@ bool Simulation::State::grant() {
     for (int p : memory.readers)
       if (processes[p].asked) {
         int64_t when = std::max(processes[p].presented, memory.granted + 1);
+        if (!memory.ends.empty())
+          when = std::max(when, memory.ends[memory.oldest] + 1);
         if (when < cycle)
           best = &memory, cycle = when;
       }
@@ -412,8 +425,13 @@ void Simulation::State::serve(MemoryState &memory, size_t reader,
   memory.last = reader;
   memory.first = (reader + 1) % memory.readers.size();
   ChannelState &to = *s.outputs[0];
+  int64_t end = cycle;
   for (int64_t i = 0; i < s.asked; ++i)
-    to.push(1, memory.server.next());
+    to.push(1, end = memory.server.next());
+  if (!memory.ends.empty()) {
+    memory.ends[memory.oldest] = end;
+    memory.oldest = (memory.oldest + 1) % memory.ends.size();
+  }
   s.asked = 0;
   s.last = cycle - 1;
   if (++s.done == network.processes[p].phases[s.phase].repeat)

@@ -31,7 +31,11 @@ struct MemoryState {
   int64_t granted = -1;     ///< the cycle of the last grant
   size_t last = 0;          ///< the reader that was granted last
   size_t first = 0;         ///< the next one's turn
-  int64_t left = 0;    ///< bursts that the last one may still have in a row
+  int64_t left = 0; ///< bursts that the last one may still have in a row
+  /// The last beats of as many bursts as may be in flight, in a ring; empty if
+  /// it is any number.
+  std::vector<int64_t> ends = {};
+  size_t oldest = 0;   ///< of them
   bool isFresh = true; ///< nothing was granted yet
 };
 

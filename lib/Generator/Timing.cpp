@@ -19,9 +19,20 @@ static llvm::StringMap<rhz::MemoryFigures> figuresOf(flow::DesignOp design) {
 }
 
 /// What a reader of the load chain's bank reads ahead while the chain is
-/// filled: bursts of this many beats, and how many.
+/// filled: bursts of a segment, round after round, as long as there are places,
+/// and how many in a row.
 struct ReadAhead {
-  int64_t burst, count;
+  int64_t burst, words, places, turn;
+  int64_t at = 0; ///< in the segment
+
+  int64_t next() const { return std::min(burst, words - at); }
+  /// Takes the next burst.
+  int64_t take() {
+    const int64_t beats = next();
+    places -= beats;
+    at = (at + beats) % words;
+    return beats;
+  }
 };
 static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
                                               flow::DesignOp design) {
@@ -35,7 +46,12 @@ static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
       unit::Instance unit = op.getUnit();
       int64_t burst = port->traffic.burst(unit.params.data());
       int64_t room = op.getDepths().empty() ? burst : op.getDepths()[0];
-      others.push_back({burst, room / burst});
+      const int64_t words =
+          port->traffic.bytes(unit.params.data()) / (unit.bitsOf(*port) / 8);
+      others.push_back({burst,
+                        unit.is<unit::MemReader>() ? unit.get("Words")
+                                                   : std::max(words, burst),
+                        room, unit.turnOf(*port)});
     }
   return others;
 }
@@ -75,9 +91,9 @@ int64_t loadCycles(flow::DesignOp design) {
       cycle = std::max(cycle, ends[size_t(before)] + 1);
     bool turns = ends.empty();
     for (ReadAhead &other : others)
-      if (other.count-- > 0) {
-        server.begin(cycle + 1, /*turns=*/true);
-        for (int64_t i = 0; i < other.burst; ++i)
+      for (int64_t k = 0; k < other.turn && other.next() <= other.places; ++k) {
+        server.begin(cycle + 1, /*turns=*/k == 0 || other.at == 0);
+        for (int64_t i = other.take(); i > 0; --i)
           server.next();
         turns = true;
       }

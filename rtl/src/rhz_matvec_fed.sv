@@ -3,7 +3,9 @@
 // outside: w_i has those of a firing Arrival cycles after it. addr_o is, a cycle
 // after a firing, the word that it needs; last_o is high while a firing would
 // complete a result. A push comes Arrival - 3 cycles (Style 2: Arrival - 2)
-// later than in rhz_matvec.
+// later than in rhz_matvec. With several Positions, as many results come about
+// together: every word of weights is used by as many firings in a row, one for each
+// of them, and the sums wait their turn.
 module rhz_matvec_fed #(
   parameter int Pixels   = 1,
   parameter int Pe       = 1,
@@ -18,6 +20,7 @@ module rhz_matvec_fed #(
   parameter     BiasFile   = "",
   parameter int Style    = 1,
   parameter int BiasBlock = 0,
+  parameter int Positions = 1,
   parameter int Depth    = 2,
   parameter int Latency  = 0,
   parameter int Arrival  = (Style == 2) ? 2 : 3,
@@ -53,17 +56,22 @@ module rhz_matvec_fed #(
     initial $fatal(1, "rhz_matvec_fed: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, fire, last_fold, unused_last;
+  localparam int PlaceW = (Positions > 1) ? $clog2(Positions) : 1;
+  logic credit, fire, last_fold, place_last, unused_last;
   logic [AddrWidth-1:0] addr;
   logic [FoldW-1:0] unused_fold;
+  logic [PlaceW-1:0] unused_place;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
   assign last_o = last_fold;
+  rhz_counter #(.Count(Positions)) u_place (
+    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_place), .last_o(place_last)
+  );
   rhz_counter #(.Count(Words)) u_addr (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(addr), .last_o(unused_last)
+    .clk_i, .rst_ni, .en_i(fire && place_last), .value_o(addr), .last_o(unused_last)
   );
   rhz_counter #(.Count(Folds)) u_fold (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_fold), .last_o(last_fold)
+    .clk_i, .rst_ni, .en_i(fire && place_last), .value_o(unused_fold), .last_o(last_fold)
   );
 
   logic [DotStage:0] unused_valid, result;
@@ -138,9 +146,14 @@ module rhz_matvec_fed #(
   if (Bias != 0) begin : gen_bias
     localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
     logic [OutW-1:0] index;
-    logic unused_index_last;
+    logic unused_index_last, index_place_last;
+    logic [PlaceW-1:0] unused_index_place;
+    rhz_counter #(.Count(Positions)) u_index_place (
+      .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(unused_index_place),
+      .last_o(index_place_last)
+    );
     rhz_counter #(.Count(OutFolds)) u_index (
-      .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(index), .last_o(unused_index_last)
+      .clk_i, .rst_ni, .en_i(result[DotStage-2] && index_place_last), .value_o(index), .last_o(unused_index_last)
     );
     rhz_rom #(
       .Width(Pe * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
@@ -152,24 +165,52 @@ module rhz_matvec_fed #(
     end
   end
 
-  logic first_q, done_q, push_q;
+  logic first_q, done_q, push_q, sum_place_last;
+  logic [PlaceW-1:0] unused_sum_place;
+  rhz_counter #(.Count(Positions)) u_sum_place (
+    .clk_i, .rst_ni, .en_i(valid[DotStage]), .value_o(unused_sum_place), .last_o(sum_place_last)
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       first_q <= 1'b1;
       done_q  <= 1'b0;
       push_q  <= 1'b0;
     end else begin
-      if (valid[DotStage]) first_q <= (Folds == 1) || result[DotStage];
+      if (valid[DotStage] && sum_place_last) first_q <= (Folds == 1) || result[DotStage];
       done_q <= result[DotStage];
       push_q <= done_q;
     end
   end
 
-  logic [Pixels*Pe*AccWidth-1:0] acc_q, out_q;
+  // The sums that the next firing goes on with: those of its position, which come
+  // back Positions firings later.
+  logic [Pixels*Pe*AccWidth-1:0] acc_q, earlier, out_q;
+  if (Positions == 1) begin : gen_sum
+    assign earlier = acc_q;
+  end else if (Positions == 2) begin : gen_two_sums
+    logic [Pixels*Pe*AccWidth-1:0] earlier_q;
+    always_ff @(posedge clk_i) if (valid[DotStage]) earlier_q <= acc_q;
+    assign earlier = earlier_q;
+  end else begin : gen_sums
+    localparam int SumsW = $clog2(Positions - 1);
+    logic [SumsW-1:0] read_at, write_at_q;
+    logic unused_read_last;
+    rhz_counter #(.Count(Positions - 1)) u_read_at (
+      .clk_i, .rst_ni, .en_i(valid[DotStage]), .value_o(read_at), .last_o(unused_read_last)
+    );
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni)              write_at_q <= SumsW'(Positions - 2);
+      else if (valid[DotStage]) write_at_q <= read_at;
+    end
+    rhz_sdpram #(.Width(Pixels * Pe * AccWidth), .Words(Positions - 1), .Stages(1)) u_sums (
+      .clk_i, .we_i(valid[DotStage]), .waddr_i(write_at_q), .wdata_i(acc_q),
+      .re_i(valid[DotStage]), .raddr_i(read_at), .rdata_o(earlier)
+    );
+  end
   for (genvar i = 0; i < Pixels * Pe; i++) begin : gen_acc
     logic [AccWidth-1:0] start;
     assign start = first_q ? bias[(i%Pe)*AccWidth +: AccWidth]
-                           : acc_q[i*AccWidth +: AccWidth];
+                           : earlier[i*AccWidth +: AccWidth];
     always_ff @(posedge clk_i)
       if (valid[DotStage])
         acc_q[i*AccWidth +: AccWidth] <=

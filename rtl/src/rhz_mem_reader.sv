@@ -4,13 +4,16 @@
 // for once the output buffer has places for all its beats, so that the memory
 // never waits for us and bursts are on their way while others are used. Bursts
 // begin at multiples of their length and so never cross 4 KiB; a round's last
-// one may be shorter. A beat that arrives in cycle t is visible from t + Latency
+// one may be shorter. Group bursts are asked for in a row, once there are places
+// for so many: where readers share a memory, it goes on elsewhere less often. A beat
+// that arrives in cycle t is visible from t + Latency
 // on; Latency = 1 + V.
 module rhz_mem_reader #(
   parameter int DataWidth = 64,
   parameter int Words     = 4,
   parameter int Burst     = 4,
   parameter int Page      = 0,
+  parameter int Group     = 1,
   parameter int Depth     = 8,
   parameter int Latency   = 0
 ) (
@@ -36,8 +39,8 @@ module rhz_mem_reader #(
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_mem_reader: Latency %0d given, %0d built", Latency, Lat);
   end
-  if (Depth < Burst) begin : gen_bad_depth
-    initial $fatal(1, "rhz_mem_reader: Depth %0d is less than a burst of %0d", Depth, Burst);
+  if (Depth < Group * Burst) begin : gen_bad_depth
+    initial $fatal(1, "rhz_mem_reader: Depth %0d is less than %0d bursts of %0d", Depth, Group, Burst);
   end
 
   // Places of the output buffer that no burst has reserved.
@@ -51,7 +54,6 @@ module rhz_mem_reader #(
     .m_axi_araddr, .m_axi_arlen
   );
   assign length = last ? RoomWidth'(LastLen) : RoomWidth'(FullLen);
-  assign fits   = last ? last_fits_q : full_fits_q;
   assign pop    = out_valid_o && out_ready_i;
   assign room_d = room_q - (fire ? length : '0) + RoomWidth'(pop);
   always_ff @(posedge clk_i) begin
@@ -61,9 +63,28 @@ module rhz_mem_reader #(
       last_fits_q <= 1'b1;
     end else begin
       room_q      <= room_d;
-      full_fits_q <= room_d >= RoomWidth'(FullLen);
+      full_fits_q <= room_d >= RoomWidth'(Group * FullLen);
       last_fits_q <= room_d >= RoomWidth'(LastLen);
     end
+  end
+  if (Group == 1) begin : gen_burst
+    assign fits = last ? last_fits_q : full_fits_q;
+  end else begin : gen_group
+    // Places for all of a group are there when it begins.
+    localparam int PlaceW = $clog2(Group);
+    logic [PlaceW-1:0] place_q;
+    logic started_q, unused;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) begin
+        place_q  <= '0;
+        started_q <= 1'b0;
+      end else if (fire) begin
+        place_q  <= (last || place_q == PlaceW'(Group - 1)) ? '0 : place_q + PlaceW'(1);
+        started_q <= !last && place_q != PlaceW'(Group - 1);
+      end
+    end
+    assign fits   = started_q || full_fits_q;
+    assign unused = &{1'b0, last_fits_q};
   end
 
   logic push_q;

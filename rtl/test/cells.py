@@ -327,7 +327,8 @@ def matvec(rng, fixed, cell="rhz_matvec"):
              OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
              **{"rhz_matvec": {"Block": [0, 1]},
                 "rhz_matvec_resident": {"Ultra": [0, 1], "Load": [8, 32, 64, 72]},
-                "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256]}}[cell])
+                "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256],
+                                        "Positions": [1, 1, 2, 3, 5]}}[cell])
     p["Style"] = style
     exact = p["XWidth"] + p["WWidth"] + clog2(p["Simd"] * p["Folds"]) + 1
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
@@ -337,12 +338,15 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     weights = [[weight() for _ in range(p["Pe"] * p["Simd"])] for _ in range(shape)]
     bias = [[number(rng, exact - 1, True) if p["Bias"] else 0 for _ in range(p["Pe"])]
             for _ in range(p["OutFolds"])]
+    # Results come about in groups that share their weights.
+    group = p.get("Positions", 1)
     results = 30
     beats_in, beats_out = [], []
-    for result in range(results):
-        of = result % p["OutFolds"]
-        sums = [[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
-        for fold in range(p["Folds"]):
+    for of in [of % p["OutFolds"] for of in range(-(-results // group))]:
+        sums = [[[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
+                for _ in range(group)]
+        for fold, place in [(fold, place) for fold in range(p["Folds"])
+                            for place in range(group)]:
             high = (1 << p["XWidth"]) - 1
             if extreme and rng.random() < 0.7:
                 beat = [-(1 << (p["XWidth"] - 1)) if p["XSigned"] else high] \
@@ -354,9 +358,9 @@ def matvec(rng, fixed, cell="rhz_matvec"):
             row = weights[of * p["Folds"] + fold]
             for q in range(p["Pixels"]):
                 for e in range(p["Pe"]):
-                    sums[q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
+                    sums[place][q][e] += sum(row[e * p["Simd"] + s] * beat[q * p["Simd"] + s]
                                       for s in range(p["Simd"]))
-        beats_out.append(sum(sums, []))
+        beats_out += [sum(of_place, []) for of_place in sums]
     rows = [words(row, p["WWidth"]) for row in weights]
     files = {}
     if cell == "rhz_matvec":
@@ -398,7 +402,11 @@ def matvec_resident(rng, fixed):
         "Words": 4},
        {"Pe": 1, "Simd": 1, "Style": 1, "WWidth": 3, "Folds": 50, "Beat": 64, "Words": 21},
        {"Pe": 5, "Simd": 16, "Style": 0, "Beat": 8, "WWidth": 5},
-       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128})
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 2, "Bias": 1, "OutFolds": 2},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 7, "Bias": 1, "OutFolds": 3},
+       {"Pe": 2, "Simd": 4, "WWidth": 4, "Beat": 64, "Positions": 12, "Folds": 5, "Style": 2},
+       {"Positions": 70, "Folds": 3, "Pixels": 1})
 def matvec_streamed(rng, fixed):
     return matvec(rng, fixed, "rhz_matvec_streamed")
 
@@ -541,8 +549,18 @@ def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
     if cell != "rhz_lane_reduce":
         for name in ("Op", "Zero", "Positions", "ScaleWidth", "WeightFile", "Block"):
             del p[name]
-        p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
         del files["w.txt"]
+        if cell == "rhz_depthwise_streamed":
+            firings = [[rows[n % len(rows)]] for n in range(len(beats_in))]
+            return Case(cell, p,
+                        [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
+                         Port("w", p["Taps"] * p["Lanes"] * p["WWidth"], 1, firings)],
+                        [Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out)],
+                        4 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"])
+                        + clog2(p["Taps"]),
+                        lambda i, o: timing.actor(
+                            i, o, produces=lambda n: n % p["Folds"] == p["Folds"] - 1), files)
+        p.update(Ultra=rng.choice([0, 1]), Load=rng.choice([8, 32, 64, 72]))
         return resident(Case, rng, cell, p, rows, p["Taps"] * p["Lanes"] * p["WWidth"], files,
                         Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
                         Port("out", p["AccWidth"], p["Pixels"] * p["Lanes"], beats_out),
@@ -583,6 +601,12 @@ def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
        {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, *({"Op": 0} for _ in range(4)))
 def depthwise_resident(rng, fixed):
     return lane_reduce(rng, dict(fixed, Op=0), "rhz_depthwise_resident")
+
+
+@maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
+       {"Op": 0, "Bias": 1, "Style": 0, "OutFolds": 3}, *({"Op": 0} for _ in range(4)))
+def depthwise_streamed(rng, fixed):
+    return lane_reduce(rng, dict(fixed, Op=0), "rhz_depthwise_streamed")
 
 
 @maker({"MulWidth": 0, "Shift": 0, "OutFolds": 1, "Lanes": 1}, {"MulWidth": 0, "Shift": 3},
@@ -745,19 +769,28 @@ def reorder(rng, fixed):
                 {"a.txt": order})
 
 
-@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2}, {"Words": 40, "Burst": 16, "Depth": 65},
-       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3},
-       {"Words": 7, "Burst": 16, "Depth": 40}, {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1})
+@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2, "Group": 1},
+       {"Words": 40, "Burst": 16, "Depth": 65, "Group": 1},
+       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3, "Group": 1},
+       {"Words": 7, "Burst": 16, "Depth": 40, "Group": 1},
+       {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1, "Group": 1},
+       {"Words": 75, "Burst": 8, "Group": 3, "Depth": 24}, {"Words": 64, "Burst": 4, "Group": 4, "Depth": 70},
+       {"Words": 3, "Burst": 4, "Group": 2, "Depth": 8})
 def mem_reader(rng, fixed):
     p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 90), Burst=[1, 2, 4, 8, 16],
-             Page=[0, 1, 5, 100000])
-    p["Depth"] = fixed.get("Depth", max(2, p["Burst"] * rng.choice([1, 2, 3]) + rng.randint(0, 9)))
+             Page=[0, 1, 5, 100000], Group=[1, 1, 2, 5])
+    p["Depth"] = fixed.get("Depth", max(2, p["Group"] * p["Burst"] * rng.choice([1, 2, 3])
+                                        + rng.randint(0, 9)))
     latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
     pattern = rng.choice([(1 << 64) - 1, rng.getrandbits(64) | 1])
     segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
     rounds = -(-250 // p["Words"])
     beats = [[word] for word in segment * rounds]
-    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])] * rounds
+    # Each burst, and the places that must be free: of a whole group when it begins.
+    whole = p["Group"] * min(p["Burst"], p["Words"])
+    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])]
+    lengths = [(length, length if p["Group"] == 1 else 0 if k % p["Group"] else whole)
+               for k, length in enumerate(lengths)] * rounds
     case = Case("rhz_mem_reader", p, [], [Port("out", p["DataWidth"], 1, beats)], 1,
                 lambda i, o: timing.mem_reader(o[0], lengths, p["Depth"], latency, gap,
                                                timing.Pattern([pattern >> k & 1 for k in range(64)])),

@@ -70,10 +70,10 @@ def streamed(case_of, rng, fixed, p, rows, files, source, sink, stages):
     """The case of a cell to which `rows` of weights come as a second stream: the
     beats of each result, and which firing takes which beat."""
     word, beat, folds = p["Pe"] * p["Simd"] * p["WWidth"], p["Beat"], p["Folds"]
-    pieces = -(-word // beat)
+    pieces, group = -(-word // beat), p["Positions"]
     p["Words"] = 1 if pieces > 1 else fixed.get("Words", rng.randint(1, min(beat // word, folds)))
     beats, firings = [], []     # a firing: the inputs it pops, those it sees, is it the last
-    for result in range(len(sink.beats)):
+    for result in range(len(sink.beats) // group):
         first = result % p["OutFolds"] * folds
         for fold in range(folds):
             last, place = fold == folds - 1, fold % p["Words"]
@@ -88,7 +88,14 @@ def streamed(case_of, rng, fixed, p, rows, files, source, sink, stages):
             spent = last or place == p["Words"] - 1
             firings += [([1], [], False)] * (pieces - 1)
             firings.append(([0, 1] if spent else [0], [] if spent else [1], last))
+            firings += [([0], [], last)] * (group - 1)
     firings.append(([0], [], False))
+    if group > 1 and pieces > 1:
+        uses = [(place == 0, fold == folds - 1) for _ in range(len(sink.beats) // group)
+                for fold in range(folds) for place in range(group)]
+        return case_of("rhz_matvec_streamed", p, [source, type(source)("w", beat, 1, beats)],
+                       [sink], stages - (1 if p["Style"] == 2 else 2),
+                       lambda i, o: timing.shared_weights(i[0], i[1], o[0], uses, pieces), files)
     return case_of("rhz_matvec_streamed", p, [source, type(source)("w", beat, 1, beats)], [sink],
                    stages - (1 if p["Style"] == 2 else 2),
                    lambda i, o: timing.actor(i, o, popped=lambda n: firings[n][0],

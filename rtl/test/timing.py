@@ -223,6 +223,63 @@ def window(source, sink, p, frames):
     return len(fired)
 
 
+def window_tiled(source, sink, tiles, row_beats, rows, tile_beats):
+    """Two processes: the reader of a tile waits for the rows that it needs, and
+    frees some after it. `tiles` are these two counts, frame after frame."""
+    writes, fired, freed = [], [], [(-1, 0)]    # freed: (cycle, rows so far)
+    progress = True
+    while progress:
+        progress = False
+        while source.more():
+            row = len(writes) // row_beats
+            free = next((c for c, before in freed if row - before < rows), None)
+            if free is None:
+                break
+            cycle = max(source.visible(), writes[-1] + 1 if writes else 0, free + 1)
+            source.pop(cycle)
+            writes.append(cycle)
+            progress = True
+        while len(fired) < len(tiles) * tile_beats:
+            need, frees = tiles[len(fired) // tile_beats]
+            newest = (freed[-1][1] + need) * row_beats
+            if newest > len(writes):
+                break
+            cycle = max(sink.credit(), fired[-1] + 1 if fired else 0,
+                        writes[newest - 1] + 1 if newest else 0)
+            sink.fire(cycle)
+            fired.append(cycle)
+            if len(fired) % tile_beats == 0:
+                freed.append((cycle, freed[-1][1] + frees))
+            progress = True
+
+
+def shared_weights(values, weights, sink, firings, pieces):
+    """Firings that take a beat of `values`; the first one of a group has new
+    weights, whole words of `pieces` beats that are gathered before: (is it the
+    first, does it produce)."""
+    words, used = [], []     # cycles: a word is complete, and goes into use
+    cycle, taken = -1, -1
+    for first, produces in firings:
+        if not values.more():
+            break
+        if first:
+            for _ in range(pieces):
+                if not weights.more():
+                    return
+                taken = max(taken + 1, weights.visible())
+                if len(weights.pops) % pieces == pieces - 1 and used:
+                    taken = max(taken, used[-1] + 1)
+                weights.pop(taken)
+            words.append(taken)
+        cycle = max(cycle + 1, values.visible(), words[-1] + 1 if first else 0)
+        if produces:
+            cycle = max(cycle, sink.credit())
+            sink.fire(cycle)
+        values.pop(cycle)
+        if first:
+            used.append(cycle)
+
+
 def reorder(source, sink, elements, out_elements):
     """Two pages."""
     writes, reads = [], []
@@ -273,14 +330,46 @@ def matmul(rows, stored, sink, beats, firings, folds):
             progress = True
 
 
+def replay(source, sink, words, times, pieces, group):
+    """Blocks of words, of which each takes `pieces` beats or a beat has `group`, are
+    stored; one is read when it is whole, and its last round makes room."""
+    writes, reads = [], []
+    cycle = -1
+    while True:
+        progress = False
+        while source.more():
+            word = len(writes)
+            # The read that frees its place: the same word of the block before.
+            block, at = divmod(word, words)
+            freed = block * words * times - words + at if block else None
+            if freed is not None and freed >= len(reads):
+                break
+            for piece in range(pieces):
+                cycle = max(cycle + 1, source.visible())
+                if piece == pieces - 1 and freed is not None:
+                    cycle = max(cycle, reads[freed] + 1)
+                if piece < pieces - 1 or at % group == group - 1 or at == words - 1:
+                    source.pop(cycle)
+            writes.append(cycle)
+            progress = True
+        while len(reads) // (words * times) * words + words <= len(writes):
+            newest = len(reads) // (words * times) * words + words - 1
+            time = max(sink.credit(), reads[-1] + 1 if reads else 0, writes[newest] + 1)
+            sink.fire(time)
+            reads.append(time)
+            progress = True
+        if not progress:
+            return
+
+
 def mem_reader(sink, lengths, depth, latency, gap, accepts):
-    """Bursts of these lengths from a memory that accepts a request in the cycles
-    of a pattern, has its first beat `latency` cycles later and one every `gap`
-    cycles."""
+    """Bursts, (their beats, places that must be free), from a memory that accepts a
+    request in the cycles of a pattern, has its first beat `latency` cycles later and
+    one every `gap` cycles."""
     cycle, granted, due, asked = -1, 0, 0, 0
-    for length in lengths:
+    for length, places in lengths:
+        freed = asked + places - depth if places else 0
         asked += length
-        freed = asked - depth
         cycle = max(cycle + 1, granted, sink.pops[freed - 1] + 1 if freed > 0 else 0)
         granted = accepts.next(cycle + 1)
         for beat in range(length):

@@ -8,6 +8,13 @@ def Turn : Optional<"turn", 1, 1, 15,
   let InHardware = 0;
 }
 
+// Where several readers share a bank, the arbiter lets few bursts be in flight, so
+// that the others wait for their turns and not in the memory.
+def Flight : Optional<"flight", 0, 0, 65536,
+                      "bursts of it that an arbiter has in flight; 0: any"> {
+  let InHardware = 0;
+}
+
 def MemReader : Unit<"mem_reader"> {
   let Summary = "a segment of a memory as a stream, round after round, fetched "
                 "ahead";
@@ -19,17 +26,19 @@ def MemReader : Unit<"mem_reader"> {
     Parameter<"Burst", 1, 256, "beats of a burst">,
     Optional<"Page", 0, 0, 2147483647,
              "the page of 4 KiB on which the segment begins">,
-    Turn, Depth, FrameBeats
+    Optional<"Group", 1, 1, 256, "bursts that are asked for in a row">,
+    Turn, Flight, Depth, FrameBeats
   ];
   let Ports = [
     Axi4Read<"m_axi", "DataWidth", "frameBeats * (DataWidth / 8)", "Burst",
-             "ceilDiv(Depth, std::min(Words, Burst)) + ceilDiv(Depth, Words)",
+             "flight ? flight : ceilDiv(Depth, std::min(Words, Burst)) + ceilDiv(Depth, Words)",
              "Page", "turn">,
     StreamOut<"out", "DataWidth", "frameBeats">
   ];
   let Constraints = [
     Constraint<"frameBeats % Words == 0", "a frame has whole rounds">,
-    Constraint<"Depth >= Burst", "the buffer takes a burst">,
+    Constraint<"Depth >= Group * Burst",
+               "the buffer takes the bursts that are asked for in a row">,
     Constraint<"DataWidth % 8 == 0 && 4096 % (Burst * (DataWidth / 8)) == 0",
                "a burst has 1, 2, 4 … bytes, at most 4 KiB">
   ];

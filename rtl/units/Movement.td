@@ -61,3 +61,28 @@ def Reorder : Unit<"reorder"> {
                   "addressBits(Elements)">];
   let Characterized = ["reorder"];
 }
+
+def Replay : Unit<"replay"> {
+  let Summary = "blocks of words, each stored and put out several times";
+  let Latency = "2 + V";
+  let Module = [rhz_replay];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a word">,
+    Count<"Words", "words of a block">,
+    Count<"Times", "times that a block is put out">,
+    BeatWidth<"Beat", "bits of an input beat">,
+    Count<"PerBeat", "words of an input beat">,
+    Depth, FrameBeats
+  ];
+  let Ports = [
+    StreamIn<"in", "Beat", "frameBeats / (Words * Times) * ceilDiv(Words * ceilDiv(Width, Beat), PerBeat)">,
+    StreamOut<"out", "Width", "frameBeats">
+  ];
+  let Constraints = [
+    Constraint<"PerBeat == 1 || PerBeat * Width <= Beat",
+               "a beat has room for its words">,
+    Constraint<"frameBeats % (Words * Times) == 0", "a frame has whole blocks">
+  ];
+  // As alike as the characterized unit is.
+  let Characterized = ["reorder"];
+}

@@ -106,11 +106,13 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
     Placed<"BiasBlock", "the biases are in block RAM">,
     BeatWidth<"Beat", "bits of a beat of weights">,
     Count<"Words", "firings for which a beat has weights">,
+    Optional<"Positions", 1, 1, 1048576,
+             "vectors, one after another, that share the weights">,
     Depth, FrameBeats
   ];
   let Files = [File<"BiasFile", "biases, [pe] of every output fold">];
   let Ports = [StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
-               StreamIn<"w", "Beat", "frameBeats * ceilDiv(Folds * ceilDiv(Pe * Simd * WWidth, Beat), Words)">,
+               StreamIn<"w", "Beat", "frameBeats / Positions * ceilDiv(Folds * ceilDiv(Pe * Simd * WWidth, Beat), Words)">,
                StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
   let Roms = [
     Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
@@ -119,7 +121,9 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
     Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
                "two products in a DSP are of at most 8 bits by 8">,
     Constraint<"Words == 1 || Words * Pe * Simd * WWidth <= Beat",
-               "a beat has room for its weights">
+               "a beat has room for its weights">,
+    Constraint<"frameBeats % (Positions * OutFolds) == 0",
+               "a frame has whole groups of vectors">
   ];
   // As alike as the characterized units are.
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
@@ -249,6 +253,38 @@ def DepthwiseResident : Unit<"depthwise_resident"> {
   let Ports = [LoadIn<"load", "Load", "Folds * OutFolds * ceilDiv(Lanes * Taps * WWidth, Load)">,
                StreamIn<"in", "Pixels * Taps * Lanes * XWidth",
                         "frameBeats * Folds">,
+               StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
+  let Roms = [Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+                  "Bias">];
+  // As alike as the characterized units are.
+  let Characterized = ["depthwise"];
+}
+
+def DepthwiseStreamed : Unit<"depthwise_streamed"> {
+  let Summary = "weighted sum of each lane over taps and folds, weights as a "
+                "second stream";
+  let Latency = "4 + M + clog2(Taps) + V, M = 2 if Style = 0 and "
+                "min(XWidth, WWidth) > 4, else 1";
+  let Module = [rhz_depthwise_streamed];
+  let Parameters = [
+    Count<"Pixels", "pixels of a beat that share the weights">,
+    Count<"Lanes", "channels of a beat">,
+    Count<"Taps", "positions of the kernel in a beat">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a pixel, one after another">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
+    Depth, FrameBeats
+  ];
+  let Files = [File<"BiasFile", "biases, [lane] of every output fold">];
+  let Ports = [StreamIn<"in", "Pixels * Taps * Lanes * XWidth",
+                        "frameBeats * Folds">,
+               StreamIn<"w", "Taps * Lanes * WWidth", "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
   let Roms = [Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
                   "Bias">];

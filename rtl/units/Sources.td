@@ -57,15 +57,18 @@ def rhz_matvec : Source<[
     rhz_dot_pair, rhz_outbuf]>;
 def rhz_matvec_fed : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
-    rhz_dot_pair, rhz_outbuf]>;
+    rhz_dot_pair, rhz_sdpram, rhz_outbuf]>;
 def rhz_weight_ram : Source<[rhz_counter, rhz_delay]>;
 def rhz_matvec_resident : Source<[rhz_matvec_fed, rhz_weight_ram]>;
 def rhz_matvec_streamed : Source<[rhz_counter, rhz_mux, rhz_matvec_fed]>;
 def rhz_matmul_pages : Source<[rhz_counter, rhz_delay, rhz_sdpram]>;
 def rhz_matmul : Source<[rhz_matvec_fed, rhz_matmul_pages]>;
-def rhz_depthwise_resident : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_sum,
-    rhz_weight_ram, rhz_outbuf]>;
+def rhz_depthwise_fed : Source<[
+    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_sum, rhz_outbuf]>;
+def rhz_depthwise_resident : Source<[rhz_depthwise_fed, rhz_weight_ram]>;
+def rhz_depthwise_streamed : Source<[rhz_depthwise_fed]>;
+def rhz_replay : Source<[
+    rhz_counter, rhz_mux, rhz_valid, rhz_sdpram, rhz_outbuf]>;
 def rhz_load_gate : Source;
 def rhz_mem_requests : Source<[rhz_counter]>;
 def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
@@ -91,6 +94,8 @@ def rhz_window_slot : Source<[rhz_counter]>;
 def rhz_window_parallel : Source<[
     rhz_counter, rhz_window_slot, rhz_delay, rhz_at_least, rhz_sdpram,
     rhz_mux]>;
+def rhz_window_tiled : Source<[
+    rhz_counter, rhz_at_least, rhz_delay, rhz_sdpram, rhz_valid, rhz_outbuf]>;
 def rhz_window : Source<[
     rhz_window_serial, rhz_window_parallel, rhz_counter, rhz_at_least,
     rhz_valid, rhz_outbuf]>;

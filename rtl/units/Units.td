@@ -9,7 +9,7 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, Matvec, MatvecResident, MatvecStreamed, Matmul, LaneReduce,
-    DepthwiseResident,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo, Crossing, StateUnit,
+    Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, Matmul, LaneReduce,
+    DepthwiseResident, DepthwiseStreamed,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

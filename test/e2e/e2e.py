@@ -116,6 +116,7 @@ SUITES = {
     "plans": plans.plans,
     "dies": dies.dies,
     "weights": weights.weights,
+    "weights-whole": weights.whole,     # NETWORK RATE
     "wheel": wheels.wheel,
     "python": python.python,
     "site": site_pages.site,

@@ -12,7 +12,7 @@ using namespace rhizome;
 using rhizome::test::NetworkBuilder;
 
 namespace {
-enum class Layer { Dense, Vectors, Pointwise, Conv, Grouped };
+enum class Layer { Dense, Vectors, Pointwise, Conv, Grouped, Depthwise };
 
 /// The layer, and a dense one after it.
 func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
@@ -24,6 +24,11 @@ func::FuncOp networkOf(NetworkBuilder &n, Layer layer) {
   conv.out = n.draw(1, 24);
   conv.weightBits = n.draw(2, 8);
   conv.bias = n.coin();
+  if (layer == Layer::Depthwise) {
+    conv.kh = conv.kw = 2;
+    conv.out = conv.groups = c;
+    conv.pads[0] = conv.pads[1] = 1;
+  }
   if (layer == Layer::Grouped) {
     conv.groups = 2;
     conv.out = 2 * n.draw(1, 6);
@@ -82,7 +87,7 @@ void run(uint64_t seed, bool measure) {
   int64_t rounds = test::setting("RHIZOME_STREAMED_DESIGNS", 1);
   for (int64_t round = 0; round < rounds; ++round)
     for (Layer layer : {Layer::Dense, Layer::Vectors, Layer::Pointwise,
-                        Layer::Conv, Layer::Grouped})
+                        Layer::Conv, Layer::Grouped, Layer::Depthwise})
       for (gen::WeightHome last :
            {gen::WeightHome::Streamed, gen::WeightHome::Resident}) {
         // Measured designs are built by Verilator, which takes longer.
@@ -99,7 +104,8 @@ void run(uint64_t seed, bool measure) {
         test::LayerRun left;
         test::runLayer(n, network, selectionsOf(n, network, last, device),
                        device, measure, &left, /*tolerance=*/0.03);
-        EXPECT_EQ(llvm::count(left.kinds, "matvec_streamed"),
+        EXPECT_EQ(llvm::count(left.kinds, "matvec_streamed") +
+                      llvm::count(left.kinds, "depthwise_streamed"),
                   last == gen::WeightHome::Streamed ? 2 : 1);
         if (::testing::Test::HasFailure())
           return;
@@ -108,6 +114,84 @@ void run(uint64_t seed, bool measure) {
 
 TEST(Streamed, FourStateRtlEqualsInterpreter) { run(1, false); }
 TEST(Streamed, MeasuredCyclesEqualPrediction) { run(101, true); }
+
+/// The positions that use a weight one after another; 1 if each reads its own.
+int64_t tileOf(const gen::Offer &offer) {
+  for (const gen::Body::Unit &unit : offer.body.units)
+    if (unit.actor.is<unit::MatvecStreamed>())
+      return unit.actor.get("Positions");
+  return 0;
+}
+
+/// Layers whose weights are used by a tile of positions before others come: by
+/// the smallest tile, and by the largest.
+void runTiled(uint64_t seed, bool measure) {
+  for (Layer layer : {Layer::Vectors, Layer::Pointwise, Layer::Conv})
+    for (bool isLargest : {false, true}) {
+      if (measure && isLargest == (layer == Layer::Pointwise))
+        continue;
+      SCOPED_TRACE("layer " + std::to_string(int(layer)) + ", seed " +
+                   std::to_string(seed));
+      MLIRContext context;
+      NetworkBuilder n(context, seed++);
+      const int64_t height = layer == Layer::Vectors ? 6 : 2 * n.draw(2, 3);
+      n.begin({1, height, layer == Layer::Vectors ? 1 : n.draw(2, 5),
+               2 * n.draw(1, 6)},
+              n.drawType(8));
+      NetworkBuilder::Conv conv;
+      conv.out = n.draw(2, 24);
+      conv.weightBits = n.draw(2, 8);
+      conv.bias = n.coin();
+      if (layer == Layer::Conv) {
+        conv.kh = n.draw(2, 3);
+        conv.kw = n.draw(1, 2);
+        conv.pads[0] = 1;
+        conv.pads[2] = conv.kh - 2;
+        conv.pads[1] = n.draw(0, 1);
+        conv.strides[0] = n.draw(1, 2);
+      }
+      if (layer == Layer::Vectors)
+        n.dense("first", conv.out, conv.weightBits, conv.bias);
+      else
+        n.conv("first", conv);
+      n.requantize("first", n.drawType(8), n.coin(), n.coin());
+      n.flatten();
+      n.dense("last", n.draw(1, 9), n.draw(2, 8), n.coin());
+      func::FuncOp network = n.end();
+      gen::DeviceContext device = deviceOf(n);
+      Operation *first = nullptr;
+      int64_t least = INT64_MAX, most = 0;
+      network.walk([&](Operation *op) {
+        if (first || !isa<osa::Conv2dOp, osa::DenseOp>(op))
+          return;
+        first = op;
+        for (const gen::Offer &o :
+             gen::findGenerator("stream")->offers(op, {}, device))
+          if (int64_t tile = tileOf(o); tile > 1) {
+            least = std::min(least, tile);
+            most = std::max(most, tile);
+          }
+      });
+      ASSERT_GT(most, 1);
+      auto selections = test::drawSelections(
+          n, network, device, [&](Operation *op, const gen::Offer &o) {
+            if (o.generator != "stream")
+              return false;
+            return op == first ? tileOf(o) == (isLargest ? most : least)
+                               : !isa<osa::DenseOp>(op) ||
+                                     o.weights == gen::WeightHome::Streamed;
+          });
+      test::LayerRun left;
+      test::runLayer(n, network, selections, device, measure, &left,
+                     /*tolerance=*/0.03);
+      EXPECT_EQ(llvm::count(left.kinds, "window_tiled"), 1);
+      if (::testing::Test::HasFailure())
+        return;
+    }
+}
+
+TEST(Streamed, TilesOfPositionsShareWeights) { runTiled(201, false); }
+TEST(Streamed, TilesAreMeasuredAsPredicted) { runTiled(301, true); }
 
 TEST(Streamed, IsOfferedWhereItIsAllowed) {
   MLIRContext context;

@@ -67,6 +67,8 @@ struct MemoryBank {
   std::string memory; ///< its name
   int64_t bank = 0;
   rhz::MemoryTiming timing;
+  /// If several processes read it: the bursts that are in flight at most.
+  int64_t inFlight = 0;
 };
 
 /// A sequential process. Its phases repeat; `periods` rounds make a frame.
@@ -86,6 +88,9 @@ struct Process {
   int memory = -1;
   /// How many bursts it may be granted in a row before others.
   int64_t turn = 1;
+  /// So many bursts it asks for in a row, once there are places for as many of
+  /// the first phase's.
+  int64_t group = 1;
 
   /// Does it stand for an input port of the design?
   bool isSource() const { return inputs.empty() && memory < 0; }
@@ -109,7 +114,7 @@ struct ProcessNetwork {
     for (size_t m = 0; m < memories.size(); ++m)
       if (memories[m].memory == name && memories[m].bank == bank)
         return int(m);
-    memories.push_back({name.str(), bank, {}});
+    memories.push_back({name.str(), bank, {}, 0});
     return int(memories.size()) - 1;
   }
 };

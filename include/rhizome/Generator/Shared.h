@@ -23,6 +23,11 @@ struct WindowReading {
 /// outside the frame.
 Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
                  const WindowReading &reading);
+/// A window that reads the positions of `tileRows` rows together, an element of
+/// the kernel for all of them after another, `repeat` times.
+Actor makeWindowTiled(const osa::Window &window, int64_t width,
+                      int64_t padValue, int64_t lanes, int64_t repeat,
+                      int64_t tileRows);
 /// The fewest pixels per beat (a power of two) that transfer a frame within
 /// this many cycles.
 int64_t pixelsInFor(const osa::Window &window, int64_t cycles);

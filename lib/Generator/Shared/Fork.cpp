@@ -95,6 +95,7 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   units.push_back(makeFifoUnit());
   units.push_back(std::make_unique<CrossingUnit>());
   units.push_back(makeStateUnit());
+  units.push_back(makeWindowTiledUnit());
   units.push_back(makeMemReaderUnit());
   units.push_back(makeLoadReaderUnit());
   return units;

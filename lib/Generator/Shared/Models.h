@@ -6,6 +6,7 @@
 
 namespace rhizome::gen {
 std::unique_ptr<UnitModel> makeWindowUnit();
+std::unique_ptr<UnitModel> makeWindowTiledUnit();
 std::unique_ptr<UnitModel> makeGearboxUnit();
 /// Of axis_in, or of axis_out.
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters);

@@ -2,34 +2,12 @@
 // Units that reduce over a sliding window: convolution, dense, pooling. Each
 // is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
-#include "Units.h"
+#include "Reduction.h"
 #include "rhizome/Generator/Shared.h"
 
 using namespace mlir;
 
 namespace rhizome::gen::stream {
-namespace {
-enum class Kind { MatVec, Depthwise, Max, Sum };
-
-/// One reduction over windows, with everything that offers depend on.
-struct Reduction {
-  Kind kind;
-  osa::Window w;
-  int64_t outChannels = 0; ///< of all groups
-  int64_t groups = 1;      ///< of a convolution that is not depthwise
-  BeatFormat x, y;         ///< elements of the input and of the output
-  int64_t weightBits = 0, accBits = 0;
-  bool bias = false;
-  int64_t padValue = 0;
-  osa::SumPoolOp scaled; ///< if it has a zero point or scales by position
-  Type inputType, outputType;
-
-  int64_t positions() const { return w.outHeight * w.outWidth; }
-  int64_t taps() const { return w.kernelH * w.kernelW; }
-  int64_t groupIn() const { return w.channels / groups; }
-  int64_t groupOut() const { return outChannels / groups; }
-};
-
 Reduction reductionOf(Operation *op) {
   Reduction p;
   p.inputType = op->getOperand(0).getType();
@@ -76,6 +54,7 @@ Reduction reductionOf(Operation *op) {
   return p;
 }
 
+namespace {
 /// How a problem is folded.
 struct Folding {
   int64_t pe = 1;        ///< output channels per cycle (MatVec)
@@ -86,32 +65,22 @@ struct Folding {
   int64_t style = 0;
   Residents home = Residents::None; ///< of the weights; none: in a ROM
   bool streamed = false;            ///< or they are read for every frame
+  /// If so: the rows of positions that use a weight one after another; 0: one
+  /// position.
+  int64_t tileRows = 0;
 
   /// As an offer remembers it until it is complete.
   OfferSketch numbers() const {
-    return {pe,        lanes, simd,          parallel, pixelsIn,
-            pixelsOut, style, int64_t(home), streamed};
+    return {pe,       lanes,         simd,
+            parallel, pixelsIn,      pixelsOut,
+            style,    int64_t(home), streamed ? 1 + tileRows : 0};
   }
   static Folding of(llvm::ArrayRef<int64_t> n) {
-    return {n[0],     n[1], n[2], n[3] != 0, n[4], n[5], n[6], Residents(n[7]),
-            n[8] != 0};
-  }
-};
-
-/// Where the weights of a unit are in the beats that it reads of a memory.
-struct WeightBeats {
-  int64_t folds, pieces; ///< firings of a result; beats of a firing, or
-  int64_t words;         ///< firings of a beat
-  int64_t bits;          ///< of a firing
-
-  WeightBeats(int64_t beat, int64_t bits, int64_t folds)
-      : folds(folds), pieces(ceilDiv(bits, beat)),
-        words(std::clamp<int64_t>(beat / bits, 1, folds)), bits(bits) {}
-  /// A result begins with a new beat.
-  int64_t perResult() const { return ceilDiv(folds * pieces, words); }
-  /// The beat of a firing's first bit, and its place there.
-  std::pair<int64_t, int64_t> of(int64_t result, int64_t fold) const {
-    return {result * perResult() + fold * pieces / words, fold % words * bits};
+    return {n[0],      n[1],
+            n[2],      n[3] != 0,
+            n[4],      n[5],
+            n[6],      Residents(n[7]),
+            n[8] != 0, std::max<int64_t>(n[8] - 1, 0)};
   }
 };
 
@@ -142,6 +111,9 @@ Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
 
 Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
+  if (f.tileRows)
+    return makeWindowTiled(p.w, p.x.width, p.padValue, f.lanes,
+                           ceilDiv(p.groupOut(), f.pe), f.tileRows);
   WindowReading r;
   r.lanes = f.lanes;
   r.groups = lanewise ? ceilDiv(p.w.channels, f.lanes) : p.groups;
@@ -160,14 +132,16 @@ struct Folded {
   int64_t outFolds = 0; ///< results of a pixel
   int64_t simd = 0;     ///< lanes of the unit
   int64_t results = 0, firings = 0, readCycles = 0;
-  BeatFormat chunk;  ///< what leaves the window
-  BeatFormat narrow; ///< what leaves the converter, if there is one
+  int64_t positions = 1; ///< that use a weight one after another
+  BeatFormat chunk;      ///< what leaves the window
+  BeatFormat narrow;     ///< what leaves the converter, if there is one
 
   Folded(const Reduction &p, const Folding &f) {
     const osa::Window &w = p.w;
     const bool lanewise = p.kind != Kind::MatVec;
     words = ceilDiv(w.channels, f.lanes);
     columns = ceilDiv(w.outWidth, f.pixelsOut);
+    positions = f.tileRows ? f.tileRows * w.outWidth : 1;
     outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
     folds = words / (lanewise ? words : p.groups) * (f.parallel ? 1 : p.taps());
     chunk = p.x;
@@ -194,7 +168,8 @@ struct Folded {
   }
 };
 
-/// The weights of a unit that reads them, in beats of the memory's port.
+/// The weights of a unit that reads them, in beats of the memory's port. Those
+/// of a depthwise unit are read once and replayed for every position.
 struct Streamed {
   const Memory &memory;
   int64_t port;
@@ -204,9 +179,18 @@ struct Streamed {
   Streamed(const Reduction &p, const Folding &f, const Folded &folded,
            const DeviceContext &device)
       : memory(device.memories[0]), port(memory.portBitsAt(device.clockMhz)),
-        weights(port, f.pe * folded.simd * p.weightBits, folded.folds),
-        segment(folded.outFolds * weights.perResult()),
-        rounds(folded.results / folded.outFolds) {}
+        weights(isReplayed(p)
+                    ? WeightBeats(port, folded.simd * p.weightBits,
+                                  folded.folds * folded.outFolds)
+                    : WeightBeats(port, f.pe * folded.simd * p.weightBits,
+                                  folded.folds)),
+        segment((isReplayed(p) ? 1 : folded.outFolds) * weights.perResult()),
+        rounds(isReplayed(p)
+                   ? 1
+                   : folded.results / folded.outFolds / folded.positions) {}
+  static bool isReplayed(const Reduction &p) {
+    return p.kind == Kind::Depthwise;
+  }
   int64_t beats() const { return segment * rounds; }
   double bytes() const { return double(beats() * port / 8); }
   int64_t cycles(const DeviceContext &device) const {
@@ -216,15 +200,40 @@ struct Streamed {
   Actor reader(const DeviceContext &device) const {
     return weightReader(memory, device.clockMhz, segment, rounds);
   }
+  /// For a depthwise unit: what is between it and the reader.
+  Actor replay(const Folded &folded) const {
+    return Actor(unit::Replay::kKind, "replay",
+                 {{"Width", weights.bits},
+                  {"Words", weights.folds},
+                  {"Times", folded.results / folded.outFolds},
+                  {"Beat", port},
+                  {"PerBeat", weights.words},
+                  {"frameBeats", folded.firings}});
+  }
 };
+
+/// Results of a tile come for each group of output channels; what follows takes
+/// all channels of a position.
+std::optional<Actor> reorderOf(const Reduction &p, const Folding &f,
+                               const Folded &folded) {
+  if (folded.positions == 1 || folded.outFolds == 1)
+    return std::nullopt;
+  Actor reorder(unit::Reorder::kKind, "reorder");
+  reorder.params = {{"Elem", f.pe * p.accBits},
+                    {"Elements", folded.positions * folded.outFolds},
+                    {"OutElements", folded.positions * folded.outFolds},
+                    {"frameBeats", folded.results}};
+  return reorder;
+}
 
 /// The unit that computes.
 Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
              const Streamed *streamed) {
   const bool lanewise = p.kind != Kind::MatVec;
   const bool isLoaded = f.home != Residents::None;
-  Actor unit(lanewise   ? isLoaded ? unit::DepthwiseResident::kKind
-                                   : unit::LaneReduce::kKind
+  Actor unit(lanewise   ? isLoaded   ? unit::DepthwiseResident::kKind
+                          : streamed ? unit::DepthwiseStreamed::kKind
+                                     : unit::LaneReduce::kKind
              : isLoaded ? unit::MatvecResident::kKind
              : streamed ? unit::MatvecStreamed::kKind
                         : unit::Matvec::kKind);
@@ -255,7 +264,7 @@ Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
                    {"OutFolds", folded.outFolds},
                    {"Bias", p.bias},
                    {"Style", f.style}};
-    if (!isLoaded)
+    if (!isLoaded && !streamed)
       unit.params = {
           {"Op", op}, {"Zero", 0}, {"ScaleWidth", 1}, {"Positions", 0}};
   }
@@ -272,9 +281,11 @@ Actor unitOf(const Reduction &p, const Folding &f, const Folded &folded,
   if (isLoaded)
     unit.params = {{"Ultra", f.home == Residents::Ultra}, {"Load", kLoadBits}};
   unit.set("frameBeats", folded.results);
-  if (streamed) {
+  if (streamed && !lanewise) {
     unit.set("Beat", streamed->port);
     unit.set("Words", streamed->weights.words);
+    if (folded.positions > 1)
+      unit.set("Positions", folded.positions);
   }
   return unit;
 }
@@ -299,7 +310,6 @@ BeatFormat outputOf(const Reduction &p, const Folding &f) {
 /// Everything of an offer but what finishing it adds.
 Offer makeOffer(const Reduction &p, const Folding &f,
                 const DeviceContext &device) {
-  const osa::Window &w = p.w;
   const bool lanewise = p.kind != Kind::MatVec;
   const Folded folded(p, f);
   std::optional<Streamed> streamed;
@@ -307,7 +317,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     streamed.emplace(p, f, folded, device);
   Offer offer;
   offer.inputs = {inputOf(p, f)};
-  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed);
+  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed + (f.tileRows > 0));
   offer.body.chain(windowOf(p, f), folded.chunk.canonical());
   if (f.simd)
     offer.body.chain(folded.converter(), folded.narrow.canonical());
@@ -320,7 +330,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     bytes.width = 8;
     bytes.lanes = streamed->port / 8;
     bytes.row = bytes.count = streamed->beats() * bytes.lanes;
-    const int last = int(offer.body.units.size()) - 1;
+    const int values = int(offer.body.units.size()) - 1;
     offer.body.units.push_back(
         {streamed->reader(device),
          {},
@@ -328,9 +338,37 @@ Offer makeOffer(const Reduction &p, const Folding &f,
          {RankedTensorType::get(
              {bytes.count},
              num::IntType::getFull(p.inputType.getContext(), false, 8))}});
-    offer.body.units.push_back(
-        {std::move(unit), {{last, 0}, {last + 1, 0}}, {out}});
-    offer.body.outputs = {{last + 2, 0}};
+    if (lanewise) {
+      BeatFormat words;
+      words.width = 1;
+      words.lanes = words.row = streamed->weights.bits;
+      words.count = folded.firings * words.lanes;
+      offer.body.units.push_back(
+          {streamed->replay(folded),
+           {{values + 1, 0}},
+           {words},
+           {RankedTensorType::get(
+               {words.count},
+               num::IntType::getFull(p.inputType.getContext(), false, 1))}});
+    }
+    const int last = int(offer.body.units.size()) - 1;
+    std::optional<Actor> reorder = reorderOf(p, f, folded);
+    BeatFormat results = out;
+    std::vector<Type> elements;
+    if (reorder) {
+      results.row = results.lanes;
+      results.count = folded.results * results.lanes;
+      elements = {RankedTensorType::get(
+          {results.count},
+          cast<RankedTensorType>(p.outputType).getElementType())};
+    }
+    offer.body.units.push_back({std::move(unit),
+                                {{values, 0}, {last, 0}},
+                                {results},
+                                std::move(elements)});
+    if (reorder)
+      offer.body.units.push_back({std::move(*reorder), {{last + 1, 0}}, {out}});
+    offer.body.outputs = {{int(offer.body.units.size()) - 1, 0}};
   }
   const int64_t simd = folded.simd;
   offer.outputs = {out};
@@ -339,7 +377,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                                   counted(f.parallel ? p.taps() : 1, "tap")
                             : "PE " + std::to_string(f.pe) + " × SIMD " +
                                   std::to_string(simd);
-  offer.key = OptionKey("stream", offer.body.back().name);
+  offer.key = OptionKey("stream", computing(offer.body).name);
   if (lanewise)
     offer.key.add("lanes", f.lanes);
   else
@@ -348,6 +386,10 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                         : f.parallel ? "window"
                                      : "word")
       .add("pixels", f.pixelsOut);
+  if (f.tileRows) {
+    offer.key.add("tile", folded.positions);
+    offer.summary += ", " + counted(folded.positions, "position") + " a weight";
+  }
   if (f.pixelsOut > 1)
     offer.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)
@@ -377,21 +419,6 @@ std::vector<int64_t> stylesFor(const Reduction &p, const DeviceContext &device,
   return styles;
 }
 } // namespace
-
-/// Sets the bits of a firing's weights from `at` on, which begin at a place in
-/// an image and may go on in its next words.
-static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
-                    int64_t at, int64_t bits, int64_t value) {
-  int64_t low = begin.second + at;
-  for (int64_t word = begin.first + low / image.width; bits > 0; ++word) {
-    low %= image.width;
-    int64_t here = std::min(bits, image.width - low);
-    image.set(word, low, here, value);
-    value >>= here;
-    bits -= here;
-    low += here;
-  }
-}
 
 namespace {
 /// The figures of one reduction's offers. Units that many of them share are
@@ -437,8 +464,10 @@ Offer Sketcher::sketch(const Folding &f) {
   };
   const int64_t repeat =
       p.kind == Kind::MatVec ? ceilDiv(p.groupOut(), f.pe) : 1;
-  add(priceOf(windows, {f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut},
-              [&] { return windowOf(p, f); }));
+  Key window{f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut};
+  if (f.tileRows)
+    window = {f.lanes, repeat, -1, f.tileRows, 0};
+  add(priceOf(windows, window, [&] { return windowOf(p, f); }));
   if (f.simd)
     add(priceOf(converters,
                 {folded.chunk.lanes, folded.chunk.count, folded.narrow.row,
@@ -452,13 +481,21 @@ Offer Sketcher::sketch(const Folding &f) {
     add(prices.finish(reader));
     offer.weights = WeightHome::Streamed;
     offer.traffic = {{streamed->memory.name, streamed->bytes(), 0}};
-    firings *= streamed->weights.pieces;
+    if (Streamed::isReplayed(p)) {
+      Actor replay = streamed->replay(folded);
+      add(prices.finish(replay));
+    } else {
+      firings = firings / folded.positions *
+                std::max(folded.positions, streamed->weights.pieces);
+    }
     memoryCycles = streamed->cycles(device);
   } else if (f.home != Residents::None) {
     offer.weights = WeightHome::Resident;
   }
   Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
   add(PriceList::finishAlone(unit, device.cost));
+  if (std::optional<Actor> reorder = reorderOf(p, f, folded))
+    add(prices.finish(*reorder));
   usesBlocks = !f.streamed && f.home == Residents::None && unit.get("Block");
   const osa::Window &w = p.w;
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
@@ -468,6 +505,19 @@ Offer Sketcher::sketch(const Folding &f) {
   return offer;
 }
 } // namespace
+
+/// The rows of positions that may use weights together: those that divide the
+/// rows of the output, each at least twice the one before.
+static std::vector<int64_t> tilesOf(const osa::Window &w) {
+  std::vector<int64_t> tiles;
+  for (int64_t rows = 1; rows <= w.outHeight; ++rows)
+    if (w.outHeight % rows == 0 && rows * w.outWidth > 1 &&
+        (tiles.empty() || rows >= 2 * tiles.back()))
+      tiles.push_back(rows);
+  if (!tiles.empty() && tiles.back() != w.outHeight)
+    tiles.back() = w.outHeight;
+  return tiles;
+}
 
 std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
   const Reduction p = reductionOf(op);
@@ -479,6 +529,7 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
       f.style = style;
       f.home = Residents::None;
       f.streamed = false;
+      f.tileRows = 0;
       offers.push_back(sketcher.sketch(f));
       bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
       if (!hasWeights || !device.mayLoad())
@@ -493,12 +544,21 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
         f.home = home;
         offers.push_back(sketcher.sketch(f));
       }
-      if (p.kind != Kind::MatVec || device.streaming == Streaming::None ||
-          (device.streaming == Streaming::Once && p.positions() > f.pixelsOut))
+      // A depthwise layer's are so few that a chip that takes the others from a
+      // memory keeps them.
+      if (device.streaming == Streaming::None ||
+          (device.streaming == Streaming::Once &&
+           (p.kind == Kind::Depthwise || p.positions() > f.pixelsOut)))
         continue;
       f.home = Residents::None;
       f.streamed = true;
       offers.push_back(sketcher.sketch(f));
+      if (device.streaming == Streaming::All && p.kind == Kind::MatVec &&
+          p.groups == 1 && !f.parallel && !f.simd)
+        for (int64_t rows : tilesOf(w)) {
+          f.tileRows = rows;
+          offers.push_back(sketcher.sketch(f));
+        }
     }
   };
   int64_t taps = p.taps(), channels = w.channels;
@@ -615,122 +675,4 @@ std::string computeDependence(Operation *op) {
   return text;
 }
 
-void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
-  Reduction p = reductionOf(op);
-  Actor &unit = offer.body.back();
-  const Actor &window = offer.body.front();
-  int64_t lanes = window.get("Lanes"), taps = p.taps();
-  int64_t words = ceilDiv(p.w.channels, lanes);
-  int64_t folds = unit.get("Folds"), outFolds = unit.get("OutFolds");
-  bool parallel = window.get("KernelParallel");
-  auto file = [&](const char *param, const char *suffix, MemoryImage image) {
-    if (unit.kind().loadedPort() && StringRef(param) == "WeightFile") {
-      images[loadImage(unit.name)] = std::move(image);
-      return;
-    }
-    std::string name = unit.name + suffix;
-    images[name] = std::move(image);
-    unit.files.push_back({param, name});
-  };
-
-  if (auto sum = dyn_cast<osa::SumPoolOp>(op)) {
-    int64_t positions = unit.get("Positions");
-    if (positions == 0)
-      return;
-    int64_t pixels = unit.get("Pixels"), bits = unit.get("ScaleWidth");
-    MemoryImage image(pixels * bits, positions);
-    auto scale = sum.getPositionScale();
-    int64_t columns = ceilDiv(p.w.outWidth, pixels);
-    for (int64_t i = 0; i < positions; ++i)
-      for (int64_t pixel = 0; pixel < pixels; ++pixel) {
-        int64_t x = i % columns * pixels + pixel;
-        int64_t value = scale.empty() ? 1
-                        : x < p.w.outWidth
-                            ? scale[i / columns * p.w.outWidth + x]
-                            : 1;
-        image.set(i, pixel * bits, bits, value);
-      }
-    return file("ScaleFile", "_scale.hex", std::move(image));
-  }
-  if (p.kind == Kind::Max)
-    return;
-
-  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
-  std::vector<int64_t> bias;
-  if (p.bias)
-    bias = *osa::constantInts(op->getOperand(2));
-  int64_t bits = unit.get("WWidth"), acc = unit.get("AccWidth");
-
-  if (p.kind == Kind::Depthwise) {
-    int64_t unitTaps = unit.get("Taps");
-    MemoryImage image(unitTaps * lanes * bits, outFolds * folds);
-    MemoryImage biases(lanes * acc, outFolds);
-    for (int64_t group = 0; group < words; ++group)
-      for (int64_t lane = 0; lane < lanes; ++lane) {
-        int64_t channel = group * lanes + lane;
-        if (channel >= p.w.channels)
-          continue;
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          int64_t word = group * folds + (parallel ? 0 : tap);
-          int64_t slot = (parallel ? tap : 0) * lanes + lane;
-          image.set(word, slot * bits, bits, weights[channel * taps + tap]);
-        }
-        if (p.bias)
-          biases.set(group, lane * acc, acc, bias[channel]);
-      }
-    file("WeightFile", "_weights.hex", std::move(image));
-    if (p.bias)
-      file("BiasFile", "_bias.hex", std::move(biases));
-    return;
-  }
-
-  // The source of element (kernel position, channel of the group) of a window.
-  int64_t pe = unit.get("Pe"), simd = unit.get("Simd");
-  int64_t groupIn = p.groupIn(), groupOut = p.groupOut();
-  int64_t groupWords = words / p.groups;
-  bool converted = offer.body.units[1].actor.is<unit::Gearbox>();
-  auto place = [&](int64_t tap, int64_t channel, int64_t &fold, int64_t &slot) {
-    if (converted) {
-      int64_t at = tap * groupIn + channel;
-      fold = at / simd;
-      slot = at % simd;
-    } else if (parallel) {
-      fold = channel / lanes;
-      slot = tap * lanes + channel % lanes;
-    } else {
-      fold = tap * groupWords + channel / lanes;
-      slot = channel % lanes;
-    }
-  };
-  int64_t peFolds = outFolds / p.groups;
-  const bool isStreamed = unit.is<unit::MatvecStreamed>();
-  // A firing's weights are a word, or of a streamed unit a place in a beat.
-  const int64_t word = pe * simd * bits,
-                beat = isStreamed ? unit.get("Beat") : word;
-  const WeightBeats beats(beat, word, folds);
-  MemoryImage image(beat, outFolds * beats.perResult());
-  MemoryImage biases(pe * acc, outFolds);
-  for (int64_t o = 0; o < p.outChannels; ++o) {
-    int64_t group = o / groupOut, inGroup = o % groupOut;
-    int64_t outFold = group * peFolds + inGroup / pe, lane = inGroup % pe;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < groupIn; ++c) {
-        int64_t fold, slot;
-        place(tap, c, fold, slot);
-        setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits,
-                bits, weights[(o * taps + tap) * groupIn + c]);
-      }
-    if (p.bias)
-      biases.set(outFold, lane * acc, acc, bias[o]);
-  }
-  if (isStreamed) {
-    Actor &reader = offer.body.units[offer.body.units.size() - 2].actor;
-    reader.memories[0].segment = reader.name;
-    images[reader.name] = std::move(image);
-  } else {
-    file("WeightFile", "_weights.hex", std::move(image));
-  }
-  if (p.bias)
-    file("BiasFile", "_bias.hex", std::move(biases));
-}
 } // namespace rhizome::gen::stream

@@ -20,6 +20,8 @@ std::unique_ptr<UnitModel> makeProductUnit();
 std::unique_ptr<UnitModel> makeConcatUnit();
 std::unique_ptr<UnitModel> makeSelectUnit();
 std::unique_ptr<UnitModel> makeReorderUnit();
+std::unique_ptr<UnitModel> makeReplayUnit();
+std::unique_ptr<UnitModel> makeDepthwiseStreamedUnit();
 
 /// Whether a multiplier takes a second stage: in LUTs (style 0) with more than
 /// four bits in both operands (rhz_mul).

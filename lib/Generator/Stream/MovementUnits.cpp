@@ -143,8 +143,67 @@ public:
     return true;
   }
 };
+
+/// Blocks that are read again and again, as of a depthwise layer's weights.
+class ReplayUnit final : public UnitModel {
+public:
+  ReplayUnit() : UnitModel(unit::Replay::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 2 + bufferLatency(a);
+  }
+  void processes(const Actor &a, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    auto p = a.as<unit::Replay>();
+    const int64_t n = p.Words, blocks = p.frameBeats / (n * p.Times),
+                  pieces = ceilDiv(p.Width, p.Beat);
+    int store = network.addChannel(a.name + ".words", n, 1);
+    Process write{a.name + ".write", {}, blocks, inputs, {store}};
+    auto add = [&](Process &to, Phase phase) {
+      if (phase.repeat > 0)
+        to.phases.push_back(std::move(phase));
+    };
+    if (pieces > 1) {
+      write.periods = blocks * n;
+      write.phases = {Phase::of(pieces - 1, {1}, {0}), firings(1)};
+    } else {
+      for (int64_t left = n; left > 0; left -= p.PerBeat) {
+        add(write, {std::min(left, p.PerBeat) - 1, {1}, {0}, {1}});
+        add(write, firings(1));
+      }
+    }
+    network.processes.push_back(std::move(write));
+    Process read{a.name + ".read", {}, blocks, {store}, outputs};
+    const bool isLast = p.Times == 1; // round, the first one
+    add(read, {1, {n}, {isLast}, {1}});
+    add(read, {n * (p.Times - 1) - 1, {0}, {0}, {1}});
+    add(read, firings(isLast ? n - 1 : n));
+    network.processes.push_back(std::move(read));
+  }
+  void structure(Builder &b) const override {
+    const int64_t words = b.get("Words"), width = b.get("Width"),
+                  beat = b.get("Beat"), pieces = ceilDiv(width, beat);
+    b.term(Term::Fixed, 1);
+    b.counter(words);
+    b.counter(words);
+    b.counter(b.get("Times"));
+    const int64_t count = clog2(words + 1);
+    b.ff(double(count + 2 + 2)); // with the valid bits
+    b.term(Term::Control, double(2 * count));
+    b.counter(pieces);
+    b.ff(double((pieces - 1) * beat));
+    b.counter(b.get("PerBeat"), /*last=*/false);
+    b.mux(double(width), b.get("PerBeat"));
+    b.ram(words, width, 2);
+    b.outbuf(b.get("Depth"), width);
+  }
+};
 } // namespace
 
+std::unique_ptr<UnitModel> makeReplayUnit() {
+  return std::make_unique<ReplayUnit>();
+}
 std::unique_ptr<UnitModel> makeConcatUnit() {
   return std::make_unique<ConcatUnit>();
 }

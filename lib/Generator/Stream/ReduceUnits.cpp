@@ -18,7 +18,7 @@ bool isLoaded(const unit::Instance &a) {
 
 /// Whether its weights come as a stream.
 bool isStreamed(const unit::Instance &a) {
-  return a.is<unit::MatvecStreamed>();
+  return a.is<unit::MatvecStreamed>() || a.is<unit::DepthwiseStreamed>();
 }
 
 /// Whether its second factor is a stream that it stores.
@@ -194,6 +194,9 @@ void weightsOfBeats(Builder &b) {
   int64_t pieces = piecesOf(b.instance()), words = b.get("Words");
   b.counter(pieces);
   b.ff(double((pieces - 1) * b.get("Beat")));
+  // A whole word waits in front of one that several vectors use.
+  if (pieces > 1 && b.get("Positions") > 1)
+    b.ff(double(b.get("Pe") * b.get("Simd") * b.get("WWidth") + 1));
   b.counter(words, /*last=*/false);
   b.mux(double(b.get("Pe") * b.get("Simd") * b.get("WWidth")), words);
 }
@@ -249,6 +252,30 @@ void streamedRows(Builder &b, double lanes, Product &of) {
   b.delay(rows, 3);
 }
 
+/// What several vectors that share weights take in addition: counts of them,
+/// and their sums.
+void sharedWeights(Builder &b) {
+  const int64_t positions = b.get("Positions");
+  if (positions == 1)
+    return;
+  b.counter(positions);
+  b.counter(positions);
+  b.ff(1);
+  if (b.get("Bias") && b.get("OutFolds") > 1)
+    b.counter(positions);
+  if (b.get("Folds") == 1)
+    return;
+  b.counter(positions);
+  const int64_t sums = b.get("Pixels") * b.get("Pe") * b.get("AccWidth");
+  if (positions == 2) {
+    b.ff(double(sums));
+    return;
+  }
+  b.counter(positions - 1, /*last=*/false);
+  b.ff(double(clog2(positions - 1)));
+  b.ram(positions - 1, sums, 1);
+}
+
 void matvec(Builder &b) {
   int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
@@ -275,14 +302,6 @@ void matvec(Builder &b) {
   if (isStreamed(b.instance())) {
     resultControl(b, stages - (style == 2 ? 1 : 2), 2);
     weightsOfBeats(b);
-  } else if (isStored(b.instance())) {
-    resultControl(b, stages, 2);
-    pages(b);
-    for (auto [zero, bits] :
-         {std::pair("ZeroA", simd * x),
-          std::pair("ZeroB", storedBits(b) * (b.get("ByColumn") ? simd : pe))})
-      if (b.get(zero))
-        b.constantAdder(1, bits);
   } else {
     resultControl(b, stages, 2);
     b.counter(words, false);
@@ -339,31 +358,38 @@ void matvec(Builder &b) {
 void laneReduce(Builder &b) {
   int64_t pixels = b.get("Pixels"), channels = b.get("Lanes");
   int64_t taps = b.get("Taps"), x = b.get("XWidth");
-  int64_t op = isLoaded(b.instance()) ? 0 : b.get("Op");
+  int64_t op = hasNoRom(b.instance()) ? 0 : b.get("Op");
   int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
-  int64_t stages = 3 + productStages(b.instance()) + clog2(taps);
+  const bool arrives = isStreamed(b.instance());
+  int64_t stages =
+      (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
   bool isSigned = b.get("XSigned");
   if (op == 0) {
     int64_t words = folds * outFolds, style = b.get("Style");
-    b.counter(words, false);
-    if (words > 1)
-      b.ff(double(clog2(words)));
+    if (!arrives) {
+      b.counter(words, false);
+      if (words > 1)
+        b.ff(double(clog2(words)));
+    }
     Product of = {
         .w = w,
         .x = x,
         .xSigned = isSigned,
         .style = style,
         .kept = acc,
-        .share = isLoaded(b.instance()) ? 1 : b.usedShare("WeightFile", words),
+        .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
         .perW = double(pixels)};
-    b.factors(words, taps * channels, lanes * double(taps), of);
+    if (arrives)
+      b.arriving(taps * channels, lanes * double(taps), of);
+    else
+      b.factors(words, taps * channels, lanes * double(taps), of);
     const int64_t product = productBits(of);
     b.ff(lanes * double(taps * std::min(product, acc)));
-    if (words == 1 && style == 0 && !isLoaded(b.instance()))
+    if (words == 1 && style == 0 && !hasNoRom(b.instance()))
       b.constantProducts(lanes * double(taps), w, x, acc);
     else
       b.products(lanes * double(taps), of);
@@ -488,13 +514,15 @@ public:
     return MatvecUnit::latency(a) - (a.get("Style") == 2 ? 1 : 2);
   }
   int64_t firingsPerBeat(const unit::Instance &a) const override {
-    return a.get("Folds") * piecesOf(a);
+    return a.get("Positions") > 1 ? 1 : a.get("Folds") * piecesOf(a);
   }
   void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override {
     const int64_t folds = a.get("Folds"), pieces = piecesOf(a),
                   words = a.get("Words");
+    if (a.get("Positions") > 1)
+      return shared(a, network, inputs, outputs);
     std::vector<Phase> phases;
     auto add = [&](int64_t repeat, bool takesBeat, bool produces) {
       if (repeat > 0)
@@ -523,6 +551,34 @@ public:
   }
   // Characterized under the names of the others.
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
+
+private:
+  /// The processes if several vectors use the same weights. Where these take
+  /// several beats, another process gathers those of the next firings.
+  void shared(const Actor &a, ProcessNetwork &network, std::vector<int> inputs,
+              const std::vector<int> &outputs) const {
+    const int64_t folds = a.get("Folds"), pieces = piecesOf(a),
+                  words = a.get("Words"), positions = a.get("Positions"),
+                  periods = a.get("frameBeats") / positions;
+    if (pieces > 1) {
+      int word = network.addChannel(a.name + ".word", 1, 1);
+      network.processes.push_back(
+          {a.name + ".gather",
+           {Phase::of(pieces - 1, {1}, {0}), Phase::of(1, {1}, {1})},
+           periods * folds,
+           {inputs[1]},
+           {word}});
+      inputs[1] = word;
+    }
+    std::vector<Phase> phases;
+    for (int64_t fold = 0; fold < folds; ++fold) {
+      const bool produces = fold == folds - 1;
+      const bool isSpent = produces || fold % words == words - 1;
+      phases.push_back({1, {1, 1}, {1, isSpent}, {produces}});
+      phases.push_back(Phase::of(positions - 1, {1, 0}, {produces}));
+    }
+    addProcess(a, network, std::move(phases), periods, inputs, outputs);
+  }
 };
 
 /// Its second input is stored, page by page, before it is used.
@@ -603,6 +659,32 @@ public:
   }
   Products products(const unit::Instance &a) const override {
     auto p = a.as<unit::DepthwiseResident>();
+    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
+  }
+  bool sample(Sampler &, llvm::StringRef) const override { return false; }
+};
+
+/// Its second input are the weights of each firing.
+class DepthwiseStreamedUnit final : public LaneReduceUnit {
+public:
+  DepthwiseStreamedUnit() : LaneReduceUnit(unit::DepthwiseStreamed::kKind) {}
+  int64_t latency(const unit::Instance &a) const override {
+    return LaneReduceUnit::latency(a) - 2;
+  }
+  void processes(const Actor &a, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    std::vector<Phase> phases;
+    if (int64_t collected = a.get("Folds") - 1; collected > 0)
+      phases.push_back(Phase::of(collected, {1, 1}, {0}));
+    phases.push_back(Phase::of(1, {1, 1}, {1}));
+    addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
+  }
+  const char *characterizedAs(const unit::Instance &) const override {
+    return kind().characterized.front();
+  }
+  Products products(const unit::Instance &a) const override {
+    auto p = a.as<unit::DepthwiseStreamed>();
     return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
   }
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
@@ -696,6 +778,9 @@ std::unique_ptr<UnitModel> makeMatvecStreamedUnit() {
 }
 std::unique_ptr<UnitModel> makeMatmulUnit() {
   return std::make_unique<MatmulUnit>();
+}
+std::unique_ptr<UnitModel> makeDepthwiseStreamedUnit() {
+  return std::make_unique<DepthwiseStreamedUnit>();
 }
 std::unique_ptr<UnitModel> makeDepthwiseResidentUnit() {
   return std::make_unique<DepthwiseResidentUnit>();

@@ -20,6 +20,7 @@ static Manner mannerOf(const Actor &unit) {
   bool isRequant = unit.is<unit::Requant>();
   bool hasProducts = unit.is<unit::Matvec>() ||
                      unit.is<unit::MatvecStreamed>() ||
+                     unit.is<unit::DepthwiseStreamed>() ||
                      unit.is<unit::Matmul>() || unit.kind().loadedPort() ||
                      unit.is<unit::Product>() ||
                      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
@@ -34,20 +35,27 @@ static Manner mannerOf(const Actor &unit) {
   return styles[unit.get("Style")];
 }
 
+Actor &stream::computing(Body &body) {
+  Actor &last = body.back();
+  const bool isTiled = body.units.size() > 1 && last.is<unit::Reorder>();
+  return isTiled ? body.units[body.units.size() - 2].actor : last;
+}
+
 /// The last words of an offer's key and of its summary.
 static void nameOffer(Offer &offer) {
   offer.generator = "stream";
-  Manner manner = mannerOf(offer.body.back());
+  const Actor &unit = stream::computing(offer.body);
+  Manner manner = mannerOf(unit);
   offer.summary += manner.words;
   if (*manner.style)
     offer.key.add("style", manner.style);
-  if (offer.body.back().is<unit::MatvecStreamed>()) {
+  if (unit.is<unit::MatvecStreamed>() || unit.is<unit::DepthwiseStreamed>()) {
     offer.weights = WeightHome::Streamed;
     offer.key.add("weights", "streamed");
     offer.summary += ", weights from '" + offer.traffic[0].memory + "'";
   }
-  if (offer.body.back().kind().loadedPort()) {
-    bool isUltra = offer.body.back().get("Ultra");
+  if (unit.kind().loadedPort()) {
+    bool isUltra = unit.get("Ultra");
     offer.weights = WeightHome::Resident;
     offer.key.add("weights", isUltra ? "ultra" : "block");
     offer.summary += isUltra ? ", weights in UltraRAM" : ", weights loaded";
@@ -170,9 +178,10 @@ std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
        {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
-        makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
-        makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
-        makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit})
+         makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
+         makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
+         makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
+         makeReplayUnit, makeDepthwiseStreamedUnit})
     units.push_back(make());
   return units;
 }

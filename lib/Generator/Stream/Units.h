@@ -29,6 +29,10 @@ std::vector<Offer> matmulOffers(mlir::Operation *op,
                                 const DeviceContext &device);
 std::string matmulDependence(mlir::Operation *op);
 
+/// The unit of a body that computes: the last one, or the one before that
+/// rearranges its results.
+Actor &computing(Body &body);
+
 /// requantize, threshold, table, scaled_add: one result per element.
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sliding window that reads the positions of a tile together, so that
+// weights which come from a memory are used by all of them.
+#include "Models.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Shared.h"
+
+namespace rhizome::gen {
+namespace {
+using namespace cost;
+
+/// The rows of a frame that its tiles use; the same arithmetic as in the cell.
+struct Tiles {
+  int64_t count;
+  /// Of each tile: the first row in use, of the frame if all before are not;
+  /// one more than there are tiles.
+  std::vector<int64_t> oldest;
+  std::vector<int64_t> needed; ///< complete rows from there on
+
+  Tiles(int64_t height, int64_t extent, int64_t stride, int64_t padTop,
+        int64_t outHeight, int64_t tileRows)
+      : count(outHeight / tileRows) {
+    for (int64_t t = 0; t < count; ++t)
+      oldest.push_back(
+          std::clamp<int64_t>(t * tileRows * stride - padTop, 0, height));
+    oldest.push_back(height);
+    for (int64_t t = 0; t < count; ++t) {
+      int64_t newest = std::clamp<int64_t>(((t + 1) * tileRows - 1) * stride -
+                                               padTop + extent - 1,
+                                           0, height - 1);
+      needed.push_back(std::max(newest + 1, oldest[t + 1]) - oldest[t]);
+    }
+  }
+  /// So many that a tile's rows arrive while the one before is read.
+  int64_t rows() const {
+    int64_t most = 1;
+    for (int64_t t = 0; t < count; ++t)
+      most =
+          std::max(most, oldest[t + 1] + needed[(t + 1) % count] - oldest[t]);
+    return most;
+  }
+};
+
+class WindowTiledUnit final : public UnitModel {
+public:
+  WindowTiledUnit() : UnitModel(unit::WindowTiled::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return 4 + bufferLatency(a);
+  }
+  void processes(const Actor &actor, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override;
+  void structure(Builder &builder) const override;
+};
+
+void WindowTiledUnit::processes(const Actor &a, ProcessNetwork &network,
+                                const std::vector<int> &inputs,
+                                const std::vector<int> &outputs) const {
+  auto p = a.as<unit::WindowTiled>();
+  const Tiles tiles(p.Height, (p.KernelH - 1) * p.DilationH + 1, p.StrideH,
+                    p.PadTop, p.OutHeight, p.TileRows);
+  const int64_t words = ceilDiv(p.Channels, p.Lanes);
+  const int64_t rowBeats = p.Width * words;
+  int store = network.addChannel(a.name + ".rows", p.Rows * rowBeats, 1);
+  network.processes.push_back(
+      {a.name + ".write", {firings(p.Height * rowBeats)}, 1, inputs, {store}});
+  Process read{a.name + ".read", {}, 1, {store}, outputs};
+  const int64_t beats =
+      p.TileRows * p.OutWidth * words * p.KernelH * p.KernelW * p.Repeat;
+  for (int64_t t = 0; t < tiles.count; ++t) {
+    const int64_t need = tiles.needed[t] * rowBeats;
+    const int64_t freed = (tiles.oldest[t + 1] - tiles.oldest[t]) * rowBeats;
+    if (beats == 1) {
+      read.phases.push_back({1, {need}, {freed}, {1}});
+      continue;
+    }
+    read.phases.push_back({1, {need}, {0}, {1}});
+    if (beats > 2)
+      read.phases.push_back({beats - 2, {0}, {0}, {1}});
+    read.phases.push_back({1, {0}, {freed}, {1}});
+  }
+  network.processes.push_back(std::move(read));
+}
+
+void WindowTiledUnit::structure(Builder &b) const {
+  const int64_t height = b.get("Height"), width = b.get("Width"),
+                kernelH = b.get("KernelH"), kernelW = b.get("KernelW"),
+                outWidth = b.get("OutWidth"), tileRows = b.get("TileRows"),
+                rows = b.get("Rows"), ge = b.get("Lanes") * b.get("Elem");
+  const int64_t words = ceilDiv(b.get("Channels"), b.get("Lanes"));
+  const int64_t tiles = b.get("OutHeight") / tileRows;
+  const int64_t rowWords = width * words, memWords = rows * rowWords;
+  const int64_t extent = (kernelH - 1) * b.get("DilationH") + 1;
+  b.term(Term::Fixed, 1);
+  b.ff(4); // valid bits
+  for (int64_t count : {outWidth, tileRows, words, kernelW, kernelH,
+                        b.get("Repeat"), tiles, rowWords})
+    b.counter(count);
+  b.counter(memWords, false);
+  // Stored rows: a row more, those of a tile less, enough for a tile.
+  const int64_t count = clog2(rows + 1);
+  b.ff(double(count + 1));
+  b.adder(2, count);
+  b.compare(tiles > 1 ? 1 : 0, count);
+  b.term(Term::Control, double((tiles > 1 ? 3 : 1) * count));
+  // Rows of the tile, of the kernel, of the position: as bases in the memory,
+  // whose steps take two sums each, and in the frame.
+  const int64_t base = clog2(2 * memWords + 1),
+                y = clog2(b.get("OutHeight") * b.get("StrideH") + height +
+                          b.get("PadTop") + extent + 1) +
+                    1;
+  const int64_t steps = (tiles > 1) + (kernelH > 1) + (tileRows > 1);
+  b.ff(double(3 * (base + y)));
+  b.adder(double(2 * steps + 2), base);
+  b.adder(double(steps + 1), y);
+  b.term(Term::Select, double((steps + 3) * base + 3 * y));
+  // Columns.
+  const int64_t column =
+      clog2((outWidth * b.get("StrideW") + width + b.get("PadLeft") +
+             kernelW * b.get("DilationW") + 1) *
+                words +
+            1) +
+      1;
+  const int64_t columns = (outWidth > 1) + (kernelW > 1);
+  b.ff(double(2 * column));
+  b.adder(double(columns + 1), column);
+  b.term(Term::Select, double(2 * column));
+  const int64_t address = addressBits(memWords);
+  b.adder(words > 1 ? 2 : 1, address);
+  b.ff(double(2 * address + 2));
+  b.delay(1, 2);
+  b.ff(double(ge)); // what is written
+  b.ram(memWords, ge, 2);
+  b.ff(double(ge));
+  b.outbuf(b.get("Depth"), ge);
+}
+} // namespace
+
+std::unique_ptr<UnitModel> makeWindowTiledUnit() {
+  return std::make_unique<WindowTiledUnit>();
+}
+
+Actor makeWindowTiled(const osa::Window &w, int64_t width, int64_t padValue,
+                      int64_t lanes, int64_t repeat, int64_t tileRows) {
+  const Tiles tiles(w.height, (w.kernelH - 1) * w.dilationH + 1, w.strideH,
+                    w.padTop, w.outHeight, tileRows);
+  Actor a(unit::WindowTiled::kKind, "window");
+  a.params = {{"Elem", width},
+              {"Channels", w.channels},
+              {"Height", w.height},
+              {"Width", w.width},
+              {"KernelH", w.kernelH},
+              {"KernelW", w.kernelW},
+              {"StrideH", w.strideH},
+              {"StrideW", w.strideW},
+              {"DilationH", w.dilationH},
+              {"DilationW", w.dilationW},
+              {"PadTop", w.padTop},
+              {"PadLeft", w.padLeft},
+              {"OutHeight", w.outHeight},
+              {"OutWidth", w.outWidth},
+              {"PadValue", padValue},
+              {"Lanes", lanes},
+              {"Repeat", repeat},
+              {"TileRows", tileRows},
+              {"Rows", tiles.rows()}};
+  return a;
+}
+} // namespace rhizome::gen

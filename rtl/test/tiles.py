@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Test cases of the cells around weights that come from a memory: windows read
+by tiles, words that are put out again and again."""
+
+import timing
+from cases import Case, Port, cut, maker, number, pick
+
+
+@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "pad": 0,
+        "OutHeight": 1, "TileRows": 1},
+       {"Height": 4, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1, "TileRows": 4,
+        "OutHeight": 4, "spare": 4, "Repeat": 3},
+       {"Height": 6, "KernelH": 1, "StrideH": 3, "OutHeight": 2, "pad": 0, "TileRows": 1},
+       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2})
+def window_tiled(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 8), Channels=(1, 6), Height=(1, 7), Width=(1, 6),
+             KernelH=(1, 4), KernelW=(1, 3), StrideH=(1, 3), StrideW=(1, 3),
+             DilationH=[1, 1, 2], DilationW=[1, 1, 2], Repeat=[1, 1, 2, 3],
+             Depth=[2, 2, 3, 8, 64, 65])
+    p["Lanes"] = rng.randint(1, p["Channels"])
+    extent_h = (p["KernelH"] - 1) * p["DilationH"] + 1
+    extent_w = (p["KernelW"] - 1) * p["DilationW"] + 1
+    low = lambda: fixed.get("pad", rng.randint(0, 2))
+    p["PadTop"], p["PadLeft"] = low(), low()
+    size_h = p["Height"] + p["PadTop"] + max(low(), extent_h - p["Height"] - p["PadTop"])
+    size_w = p["Width"] + p["PadLeft"] + max(low(), extent_w - p["Width"] - p["PadLeft"])
+    p["OutHeight"] = fixed.get("OutHeight", (size_h - extent_h) // p["StrideH"] + 1)
+    p["OutWidth"] = (size_w - extent_w) // p["StrideW"] + 1
+    p["TileRows"] = fixed.get("TileRows", rng.choice(
+        [t for t in range(1, p["OutHeight"] + 1) if p["OutHeight"] % t == 0]))
+    p["PadValue"] = number(rng, p["Elem"], True)
+    # Per tile: the oldest row in use, and the rows that must be there from it on.
+    clamp = lambda value, top: max(0, min(value, top))
+    oldest = [clamp(row * p["StrideH"] - p["PadTop"], p["Height"])
+              for row in range(0, p["OutHeight"], p["TileRows"])] + [p["Height"]]
+    tiles = []
+    for at, row in enumerate(range(0, p["OutHeight"], p["TileRows"])):
+        newest = clamp((row + p["TileRows"] - 1) * p["StrideH"] - p["PadTop"] + extent_h - 1,
+                       p["Height"] - 1)
+        tiles.append((max(newest + 1, oldest[at + 1]) - oldest[at], oldest[at + 1] - oldest[at]))
+    p["Rows"] = max(need for need, _ in tiles) + fixed.get("spare", rng.choice([0, 0, 1, 2, 5]))
+    count = -(-p["Channels"] // p["Lanes"])
+    beats_in, beats_out, frames = [], [], 3
+    for _ in range(frames):
+        frame = [[[number(rng, p["Elem"], False) for _ in range(count * p["Lanes"])]
+                  for _ in range(p["Width"])] for _ in range(p["Height"])]
+        for row in frame:
+            flat = sum(row, [])
+            beats_in += cut(flat, len(flat), p["Lanes"])
+
+        def lanes(y, x, word):
+            inside = 0 <= y < p["Height"] and 0 <= x < p["Width"]
+            return [frame[y][x][word * p["Lanes"] + g] if inside else p["PadValue"]
+                    for g in range(p["Lanes"])]
+        for top in range(0, p["OutHeight"], p["TileRows"]):
+            beats_out += [lanes(oy * p["StrideH"] - p["PadTop"] + kh * p["DilationH"],
+                                ox * p["StrideW"] - p["PadLeft"] + kw * p["DilationW"], word)
+                          for _ in range(p["Repeat"]) for kh in range(p["KernelH"])
+                          for kw in range(p["KernelW"]) for word in range(count)
+                          for oy in range(top, top + p["TileRows"])
+                          for ox in range(p["OutWidth"])]
+    row_beats = p["Width"] * count
+    tile_beats = len(beats_out) // frames // len(tiles)
+    return Case("rhz_window_tiled", p, [Port("in", p["Elem"], p["Lanes"], beats_in)],
+                [Port("out", p["Elem"], p["Lanes"], beats_out)], 4,
+                lambda i, o: timing.window_tiled(i[0], o[0], tiles * frames, row_beats,
+                                                 p["Rows"], tile_beats))
+
+
+@maker({"Words": 1, "Times": 2, "Width": 1, "Beat": 8}, {"Words": 2, "Times": 3, "Beat": 64},
+       {"Words": 7, "Width": 24, "Beat": 64}, {"Words": 9, "Width": 72, "Beat": 64},
+       {"Words": 70, "Width": 20, "Beat": 8, "Times": 2}, {"Words": 64, "Depth": 65})
+def replay(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Words=(1, 20), Times=(1, 5), Beat=[8, 32, 64],
+             Depth=[2, 3, 64, 65])
+    pieces = -(-p["Width"] // p["Beat"])
+    p["PerBeat"] = 1 if pieces > 1 else rng.randint(1, p["Beat"] // p["Width"])
+    beats_in, beats_out, group = [], [], p["PerBeat"]
+    for _ in range(max(3, 100 // p["Words"])):
+        block = [rng.getrandbits(p["Width"]) for _ in range(p["Words"])]
+        for at in range(0, p["Words"], group):
+            beat = sum(word << k * p["Width"] for k, word in enumerate(block[at:at + group]))
+            beats_in += [[beat >> k * p["Beat"] & (1 << p["Beat"]) - 1] for k in range(pieces)]
+        beats_out += [[word] for word in block * p["Times"]]
+    return Case("rhz_replay", p, [Port("in", p["Beat"], 1, beats_in)],
+                [Port("out", p["Width"], 1, beats_out)], 2,
+                lambda i, o: timing.replay(i[0], o[0], p["Words"], p["Times"], pieces, group))
