@@ -187,8 +187,8 @@ private:
 };
 
 struct ChannelState {
-  int64_t capacity = 0, latency = 1;
-  Series pushed, popped; ///< visible times; pop times
+  int64_t capacity = 0, latency = 1, returns = 0;
+  Series pushed, popped; ///< visible times; times at which places are free
   int consumer = -1, producer = -1;
   int64_t perFrame = 0; ///< tokens, all of which come and go in each frame
   /// The counts of pushed and popped tokens that these wait for.
@@ -232,11 +232,11 @@ struct ChannelState {
   }
   void pop(int64_t tokens, int64_t time) {
     if (capacity < kUnbounded)
-      popped.add(tokens, time);
+      popped.add(tokens, time + returns);
     else
       popped.total += tokens;
     if (watched) {
-      freed.add(tokens, time);
+      freed.add(tokens, time + returns);
       pops.add(tokens, time);
       count(/*isEnd=*/false);
     }

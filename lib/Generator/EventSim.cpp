@@ -62,6 +62,7 @@ Simulation::State::State(const ProcessNetwork &network,
   channels.resize(network.channels.size());
   for (size_t c = 0; c < network.channels.size(); ++c) {
     channels[c].capacity = network.channels[c].capacity;
+    channels[c].returns = network.channels[c].returns;
     channels[c].latency = network.channels[c].latency;
   }
   for (int c : watched)
@@ -103,7 +104,7 @@ Simulation::State::State(const ProcessNetwork &network,
       memories[m].readers.push_back(int(p));
   for (size_t c = 0; c < network.channels.size(); ++c) {
     ChannelState &channel = channels[c];
-    channel.isLine = isLine(network, channel);
+    channel.isLine = channel.returns == 0 && isLine(network, channel);
     channel.perFrame = tokensOfFrame(network, int(c), channel);
     if (channel.isNarrow())
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
@@ -147,7 +148,7 @@ static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
   ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
   int64_t need = countAt(phase.need, 0), consume = countAt(phase.consume, 0),
           produce = countAt(phase.produce, 0), last = state.last,
-          latency = out.latency;
+          latency = out.latency, returns = in.returns;
   in.popped.reserve(consume > 0 ? firings : 0);
   out.pushed.reserve(produce > 0 ? firings : 0);
   Series::Reader tokens(in.pushed, in.popped.total + need, consume),
@@ -162,7 +163,7 @@ static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
       pushes.add(last + latency);
     }
     if (consume > 0)
-      pops.add(last);
+      pops.add(last + returns);
   }
   tokens.finish(in.pushed);
   places.finish(out.popped);
@@ -444,22 +445,32 @@ void Simulation::State::drain(int frames) {
   }
 }
 
+/// Are all places that were freed before this frame free before the last push
+/// of their channel in it?
+bool Simulation::State::isFreeBefore(const Ending &now) const {
+  return llvm::all_of(channels, [&](const ChannelState &c) {
+    bool reachesBack = c.watched || (c.isNarrow() && c.capacity > c.perFrame);
+    return c.producer < 0 || c.consumer < 0 || !reachesBack ||
+           ending.lasts[c.consumer] + c.returns <= now.lasts[c.producer];
+  });
+}
+
 /// Will all frames after this one be like it, so many cycles after each other,
 /// since it has ended like the one before?
 /// A firing waits for firings of the same frame; for the process's own last one
 /// of the frame before; and for a place. Each of these comes later by as much,
 /// if the place was freed within the frame before. Of those freed earlier none
-/// is waited for if all of them are free before that frame's last push.
+/// is waited for if all of them are free before that frame's last push; this
+/// frame must not have waited for one either.
 bool Simulation::State::isLike(const Ending &now, int64_t by) {
-  if (ending.lasts.empty() || !now.isShifted(ending, by))
+  const bool wasFree = isFree;
+  isFree = ending.lasts.empty() ? completed == 1 : isFreeBefore(now);
+  if (ending.lasts.empty() || !wasFree || !isFree || !now.isShifted(ending, by))
     return false;
   for (ChannelState &c : channels) {
     if (c.producer < 0 || c.consumer < 0)
       continue;
     if (c.perFrame == 0)
-      return false;
-    bool reachesBack = c.watched || (c.isNarrow() && c.capacity > c.perFrame);
-    if (reachesBack && ending.lasts[c.consumer] > now.lasts[c.producer])
       return false;
     // Its occupancy depends on all pops.
     if (c.watched &&

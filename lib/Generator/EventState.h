@@ -63,6 +63,7 @@ struct Simulation::State {
   SimResult &result;
   int completed = 0;     ///< frames, without a deadlock
   events::Ending ending; ///< of the last of them
+  bool isFree = true;    ///< what isFreeBefore said of it
   int64_t repeats = 0;   ///< cycles between all later frames, if they are equal
   bool recurs = false;   ///< tokens stay in channels from frame to frame
 
@@ -98,6 +99,7 @@ struct Simulation::State {
   bool isDone(int frames) const;
   void enqueueAll();
   void drain(int frames);
+  bool isFreeBefore(const events::Ending &now) const;
   bool isLike(const events::Ending &now, int64_t by);
   void endFrame();
   void repeat(int frames);

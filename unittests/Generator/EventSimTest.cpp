@@ -53,7 +53,8 @@ firingsOf(const ProcessNetwork &network, int frames,
       if (phase.produce[k] > 0 && freed > int64_t(t.popped.size()))
         return false;
       if (phase.produce[k] > 0 && freed > 0)
-        time = std::max(time, t.popped[size_t(freed) - 1] + 1);
+        time = std::max(time, t.popped[size_t(freed) - 1] + 1 +
+                                  network.channels[c].returns);
     }
     fired[p].push_back(time);
     for (size_t i = 0; i < phase.consume.size(); ++i)
@@ -80,15 +81,15 @@ firingsOf(const ProcessNetwork &network, int frames,
 }
 
 /// Most tokens that a channel held: from their producer's firing to their
-/// consumer's, both cycles included.
-int64_t mostIn(const Tokens &tokens, int64_t latency) {
+/// consumer's, both cycles included, or until a place is known to be free.
+int64_t mostIn(const Tokens &tokens, int64_t latency, int64_t returns) {
   int64_t most = 0;
   for (int64_t visible : tokens.visible) {
     int64_t cycle = visible - latency;
     auto came = std::upper_bound(tokens.visible.begin(), tokens.visible.end(),
                                  visible),
          went = std::lower_bound(tokens.popped.begin(), tokens.popped.end(),
-                                 cycle);
+                                 cycle - returns);
     most = std::max(most, int64_t(came - tokens.visible.begin()) -
                               int64_t(went - tokens.popped.begin()));
   }
@@ -104,7 +105,9 @@ ProcessNetwork pipelineOf(std::mt19937 &random) {
   ProcessNetwork network;
   int64_t tokens = draw(1, 6) * 12;
   auto channel = [&](int64_t capacity) {
-    return network.addChannel("", capacity, draw(1, 9));
+    int made = network.addChannel("", capacity, draw(1, 9));
+    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
+    return made;
   };
   int stream = channel(draw(1, 6));
   network.processes.push_back(
@@ -166,6 +169,7 @@ ProcessNetwork starOf(std::mt19937 &random) {
   }
   auto add = [&](bool isInput, size_t k, int64_t tokens) {
     int channel = network.addChannel("", draw(4, 9), draw(1, 9));
+    network.channels[channel].returns = std::max<int64_t>(0, draw(-6, 4));
     (isInput ? join.inputs : join.outputs).push_back(channel);
     tokens *= join.periods;
     if (isInput)
@@ -198,7 +202,9 @@ ProcessNetwork loopOf(std::mt19937 &random) {
   ProcessNetwork network;
   const int64_t tokens = draw(1, 40), whole = draw(0, 2);
   auto channel = [&](int64_t capacity) {
-    return network.addChannel("", capacity, draw(1, 9));
+    int made = network.addChannel("", capacity, draw(1, 9));
+    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
+    return made;
   };
   const int in = channel(draw(1, 6)), back = channel(tokens + draw(0, 3));
   network.channels[back].initial = tokens;
@@ -329,8 +335,8 @@ TEST(EventSim, CountsWhatChannelsHold) {
     Simulation simulation(network, watched);
     simulation.upTo(kFrames);
     for (int c : watched) {
-      int64_t most =
-          mostIn(passed[size_t(c)], network.channels[size_t(c)].latency);
+      const TokenQueue &queue = network.channels[size_t(c)];
+      int64_t most = mostIn(passed[size_t(c)], queue.latency, queue.returns);
       EXPECT_EQ(simulation.occupancy(c), most) << n << " channel " << c;
       deep += most > 20;
       // Tokens that come later by the slack change nothing.

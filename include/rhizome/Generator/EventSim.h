@@ -47,6 +47,9 @@ struct TokenQueue {
   std::string name;
   /// Tokens that are visible from the start, in front of all others.
   int64_t initial = 0;
+  /// Cycles, beyond the usual one, before a place that was freed can be used
+  /// again.
+  int64_t returns = 0;
   bool operator==(const TokenQueue &) const = default;
 };
 
