@@ -15,6 +15,18 @@ def fifo(rng, fixed):
                 [Port("out", p["Width"], 1, beats)], 1, timing.actor)
 
 
+@maker({"Registers": 2, "Depth": 6, "Width": 1}, {"Registers": 2, "Depth": 2},
+       {"Registers": 5, "Depth": 65})
+def crossing(rng, fixed):
+    p = pick(rng, fixed, Width=(1, 40), Registers=(2, 5),
+             Depth=[2, 3, 6, 8, 12, 16, 64, 65])
+    beats = [[number(rng, p["Width"], False)] for _ in range(300)]
+    case = Case("rhz_crossing", p, [Port("in", p["Width"], 1, beats)],
+                [Port("out", p["Width"], 1, beats)], p["Registers"], timing.actor)
+    case.returns = p["Registers"]
+    return case
+
+
 @maker({"Beats": 1, "Depth": 2, "Width": 1}, {"Beats": 2, "Depth": 2},
        {"Beats": 65, "Depth": 65}, {"Beats": 64, "Depth": 64, "Block": 1})
 def state(rng, fixed):

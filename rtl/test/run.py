@@ -185,7 +185,8 @@ def simulate(case, seed, keep, netlist=False):
     for run in runs:
         inputs = [timing.Input(timing.Pattern(bits), len(port.beats))
                   for bits, port in zip(run, case.inputs)]
-        outputs = [timing.Output(timing.Pattern(bits), case.depth, case.stages)
+        outputs = [timing.Output(timing.Pattern(bits), case.depth, case.stages,
+                                 case.returns)
                    for bits, port in zip(run[len(inputs):], case.outputs)]
         case.predict(inputs, outputs)
         pops = [stream.pops for stream in inputs + outputs]

@@ -43,16 +43,18 @@ class Input:
 
 class Output:
     """An output buffer of `depth` credits before a sink. A firing in cycle t
-    is visible from t + latency; a pop in u frees its credit for u + 1."""
+    is visible from t + latency; a pop in u frees its credit for u + 1, or
+    `returns` cycles later."""
 
-    def __init__(self, pattern, depth, stages):
+    def __init__(self, pattern, depth, stages, returns=0):
         self.pattern, self.depth, self.pops = pattern, depth, []
+        self.returns = returns
         self.latency = stages + (2 if depth > 64 else 1)
 
     def credit(self):
         """First cycle in which the next firing has a credit."""
         index = len(self.pops) - self.depth
-        return self.pops[index] + 1 if index >= 0 else 0
+        return self.pops[index] + 1 + self.returns if index >= 0 else 0
 
     def fire(self, cycle):
         after = self.pops[-1] + 1 if self.pops else 0

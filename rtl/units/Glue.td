@@ -78,6 +78,24 @@ def Fifo : Unit<"fifo"> {
   let Characterized = ["fork"];
 }
 
+def Crossing : Unit<"crossing"> {
+  let Summary = "a stream from one die to the next, with registers on both "
+                "sides of the border";
+  let Latency = "Registers + V";
+  let Module = [rhz_crossing];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a beat">,
+    Count<"Registers", "registers that a beat passes, at least one on each side">,
+    Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"in", "Width", "frameBeats">,
+               StreamOut<"out", "Width", "frameBeats">];
+  let Constraints = [
+    Constraint<"Registers >= 2", "there is a register on each side">
+  ];
+  let Characterized = ["fork"];
+}
+
 def StateUnit : Unit<"state"> {
   let Summary = "a tensor that is kept from frame to frame: after reset its "
                 "initial value, then what comes in";

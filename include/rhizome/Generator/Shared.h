@@ -33,6 +33,12 @@ Actor makeConverter(const BeatFormat &from, const BeatFormat &to);
 /// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
 Actor makeBorder(const BeatFormat &format, int64_t dataWidth, bool enters);
 
+/// A stream in this format from one die to the next one, through this many
+/// registers.
+Actor makeCrossing(const BeatFormat &format, int64_t registers);
+/// The wires that it takes there, in both directions.
+int64_t crossingWires(const BeatFormat &format);
+
 /// The models of these units.
 std::vector<std::unique_ptr<UnitModel>> makeSharedUnits();
 

@@ -52,6 +52,32 @@ public:
 };
 } // namespace
 
+/// Registers on both sides of the border, and a buffer for what is between the
+/// sender and the taker of a place.
+class CrossingUnit final : public UnitModel {
+public:
+  CrossingUnit() : UnitModel(unit::Crossing::kKind) {}
+
+  int64_t latency(const unit::Instance &a) const override {
+    return a.get("Registers") + bufferLatency(a);
+  }
+  int64_t leastDepth(const unit::Instance &a) const override {
+    return 2 * a.get("Registers") + 2;
+  }
+  void processes(const Actor &actor, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    UnitModel::processes(actor, network, inputs, outputs);
+    network.channels[outputs[0]].returns = actor.get("Registers");
+  }
+  void structure(cost::Builder &b) const override {
+    const int64_t registers = b.get("Registers");
+    forkStructure(b, 1);
+    // Those of the fork apart; of the freed places, as many back.
+    b.ff(double((registers - 1) * (1 + b.get("Width")) + registers));
+  }
+};
+
 std::unique_ptr<UnitModel> makeForkUnit() {
   return std::make_unique<ForkUnit>();
 }
@@ -67,6 +93,7 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   units.push_back(makeBorderUnit(/*enters=*/false));
   units.push_back(makeForkUnit());
   units.push_back(makeFifoUnit());
+  units.push_back(std::make_unique<CrossingUnit>());
   units.push_back(makeStateUnit());
   units.push_back(makeMemReaderUnit());
   units.push_back(makeLoadReaderUnit());
@@ -79,6 +106,19 @@ Actor makeFork(const BeatFormat &format, int64_t readers) {
                 {"Outputs", readers},
                 {"frameBeats", format.beats()},
                 {"Depth", 4}});
+}
+
+Actor makeCrossing(const BeatFormat &format, int64_t registers) {
+  Actor crossing(unit::Crossing::kKind, "crossing",
+                 {{"Width", format.bits()},
+                  {"Registers", registers},
+                  {"frameBeats", format.beats()},
+                  {"Depth", 2 * registers + 2}});
+  return crossing;
+}
+
+int64_t crossingWires(const BeatFormat &format) {
+  return format.bits() + 2; // valid, and a place that was freed
 }
 
 Actor makeFifo(const BeatFormat &format) {
