@@ -89,6 +89,77 @@ Processor readProcessor(const YAML::Node &node) {
   return processor;
 }
 
+constexpr std::initializer_list<const char *> kCounted = {
+    "lut", "ff", "dsp", "bram", "uram", "lutram"};
+
+/// More dies than this are treated as a mistake.
+constexpr size_t kMostDies = 16;
+
+void readDies(Mapping &map, Device &device) {
+  YAML::Node list = map.find("dies");
+  if (!list) {
+    for (const char *key : {"crossings", "border_die", "memory_die"})
+      if (YAML::Node value = map.find(key))
+        throw Mistake{lineOf(value),
+                      "'" + std::string(key) + "' is for a device with 'dies'"};
+    return;
+  }
+  if (!list.IsSequence() || list.size() < 2 || list.size() > kMostDies)
+    throw Mistake{lineOf(list), "'dies' must be a list of 2 to " +
+                                    std::to_string(kMostDies) + " dies"};
+  std::map<std::string, int64_t> sum;
+  for (const YAML::Node &entry : list) {
+    Mapping one(entry, "a die");
+    Die die;
+    die.name = one.plainName("name");
+    for (const char *key : kCounted)
+      if (device.budget[key] > 0)
+        sum[key] += die.budget[key] = one.get<int64_t>(key);
+    one.finish();
+    device.dies.dies.push_back(std::move(die));
+  }
+  for (const auto &[key, count] : sum)
+    if (count != device.budget[key])
+      throw Mistake{lineOf(list), "the dies have " + std::to_string(count) +
+                                      " '" + key + "', the budget " +
+                                      std::to_string(device.budget[key])};
+  Mapping crossings = map.section("crossings");
+  device.dies.wires = positive(crossings, "wires");
+  device.dies.registers = int(positive(crossings, "registers"));
+  if (device.dies.registers < 2 || device.dies.registers > 31)
+    throw Mistake{lineOf(crossings.find("registers")),
+                  "'registers' is " + std::to_string(device.dies.registers) +
+                      ", not from 2, one on each side, to 31"};
+  crossings.finish();
+  for (auto [key, index] : {std::pair("border_die", &device.dies.border),
+                            {"memory_die", &device.dies.memory}}) {
+    YAML::Node value = map.find(key);
+    if (!value)
+      continue;
+    auto name = Mapping::convert<std::string>(value, key);
+    auto found = llvm::find_if(
+        device.dies.dies, [&](const Die &die) { return die.name == name; });
+    if (found == device.dies.dies.end())
+      throw Mistake{lineOf(value), "'" + std::string(key) + "' is '" + name +
+                                       "', which is none of the dies"};
+    *index = int(found - device.dies.dies.begin());
+  }
+}
+
+void readRoutable(const YAML::Node &node, Device &device) {
+  Mapping map(node, "'routable'");
+  for (const char *key : kCounted)
+    if (YAML::Node value = map.find(key)) {
+      double share = Mapping::convert<double>(value, key);
+      if (!(share > 0 && share <= 1))
+        throw Mistake{lineOf(value), "'" + std::string(key) +
+                                         "' is not a share above 0 and at "
+                                         "most 1"};
+      device.routable[key] = share;
+    }
+  map.finish();
+}
+
 Device readDevice(const YAML::Node &root) {
   Mapping map(root, "a device file");
   Device d;
@@ -146,6 +217,9 @@ Device readDevice(const YAML::Node &root) {
     d.budget[key] = value ? Mapping::convert<int64_t>(value, key) : 0;
   }
   counts.finish();
+  readDies(map, d);
+  if (YAML::Node routable = map.find("routable"))
+    readRoutable(routable, d);
   map.finish();
   return d;
 }

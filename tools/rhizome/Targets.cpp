@@ -96,6 +96,27 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
   object["platform"] = d.platform;
   object["flows"] = filesFor(d, flows);
   object["budget"] = std::move(budget);
+  if (!d.routable.empty()) {
+    llvm::json::Object shares;
+    for (auto &[name, share] : d.routable)
+      shares[name] = share;
+    object["routable"] = std::move(shares);
+  }
+  if (!d.dies.dies.empty()) {
+    llvm::json::Array dies;
+    for (const Die &die : d.dies.dies) {
+      llvm::json::Object counts;
+      for (auto &[name, count] : die.budget)
+        counts[name] = count;
+      dies.push_back(llvm::json::Object{{"name", die.name},
+                                        {"budget", std::move(counts)}});
+    }
+    object["dies"] = std::move(dies);
+    object["crossings"] = llvm::json::Object{{"wires", d.dies.wires},
+                                            {"registers", d.dies.registers}};
+    object["border_die"] = d.dies.dies[size_t(d.dies.border)].name;
+    object["memory_die"] = d.dies.dies[size_t(d.dies.memory)].name;
+  }
   return object;
 }
 
@@ -217,6 +238,34 @@ void explain(const Device &d, const Flows &flows) {
              << " ns between bursts that are apart, a refresh of "
              << m.refreshNs << " ns every " << m.refreshEveryNs << " ns";
     outs() << "\n";
+  }
+  if (!d.routable.empty()) {
+    const char *separator = "a plan uses at most ";
+    for (const auto &[name, share] : d.routable) {
+      outs() << separator << percent(share) << " of " << name;
+      separator = ", ";
+    }
+    outs() << ", unless the goal says otherwise\n";
+  }
+  if (!d.dies.dies.empty()) {
+    const DeviceDies &row = d.dies;
+    outs() << grouped(row.wires) << " wires from each die to the next one, "
+           << row.registers << " registers on the way; the border is on "
+           << row.dies[size_t(row.border)].name;
+    if (d.memory)
+      outs() << ", the memory's ports on " << row.dies[size_t(row.memory)].name;
+    outs() << "\n\n";
+    Table dies({"die", "LUT", "FF", "DSP", "BRAM", "URAM"});
+    for (const Die &die : row.dies) {
+      std::vector<std::string> cells = {die.name};
+      for (const char *kind : {"lut", "ff", "dsp", "bram", "uram"}) {
+        auto count = die.budget.find(kind);
+        cells.push_back(count == die.budget.end() ? "-"
+                                                  : grouped(count->second));
+      }
+      dies.add(cells);
+    }
+    dies.print();
   }
   for (const vendor::Flow &flow : flows) {
     if (!flow.serves(d))

@@ -2,6 +2,7 @@
 // The shipped device files load; malformed ones are refused by line.
 #include "rhizome/Target/Device.h"
 #include "../TestFolder.h"
+#include <algorithm>
 
 using namespace rhizome;
 using rhizome::test::TestFolder;
@@ -44,17 +45,22 @@ std::string edited(const std::string &from, const std::string &to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
+long linesOf(const std::string &text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
 TEST(Device, ShippedOnesLoad) {
   auto devices = listDevices();
   ASSERT_TRUE(bool(devices)) << llvm::toString(devices.takeError());
   std::vector<std::string> names;
   for (const Device &d : *devices)
     names.push_back(d.name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "10ax115", "cpu-x86", "ice40-hx8k", "ice40-up5k",
-                       "lfe5u-12f", "lfe5u-25f", "lfe5u-85f", "xc7a100t",
-                       "xc7z020", "xck26", "xcku060-role", "xcu280", "xcu55c",
-                       "xcvc1902", "xcvu9p-slr", "xczu3eg", "xczu7ev"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "10ax115", "cpu-x86", "ice40-hx8k", "ice40-up5k", "lfe5u-12f",
+                "lfe5u-25f", "lfe5u-85f", "xc7a100t", "xc7z020", "xck26",
+                "xcku060-role", "xcu280", "xcu55c", "xcvc1902", "xcvu9p",
+                "xcvu9p-slr", "xczu3eg", "xczu7ev"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -84,7 +90,38 @@ TEST(Device, UnknownNameListsTheKnown) {
             "unknown device 'xcku60'; known are 10ax115, cpu-x86, ice40-hx8k, "
             "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7a100t, xc7z020, "
             "xck26, xcku060-role, xcu280, xcu55c, xcvc1902, xcvu9p-slr, "
-            "xczu3eg, xczu7ev, or give the path of a .yaml file");
+            "xcvu9p, xczu3eg, xczu7ev, or give the path of a .yaml file");
+}
+
+TEST(Device, DiesAndWhatRoutes) {
+  auto hbm = loadDevice("xcu55c");
+  ASSERT_TRUE(bool(hbm)) << llvm::toString(hbm.takeError());
+  ASSERT_EQ(hbm->dies.dies.size(), 3u);
+  EXPECT_EQ(hbm->dies.dies[0].name, "SLR0");
+  EXPECT_EQ(hbm->dies.dies[0].budget.at("dsp"), 2880);
+  EXPECT_EQ(hbm->dies.wires, 23040);
+  EXPECT_EQ(hbm->dies.registers, 2);
+  EXPECT_EQ(hbm->routable.at("lut"), 0.7);
+  EXPECT_FALSE(hbm->routable.count("lutram"));
+  auto vu9p = loadDevice("xcvu9p");
+  ASSERT_TRUE(bool(vu9p)) << llvm::toString(vu9p.takeError());
+  EXPECT_EQ(vu9p->dies.border, 1);
+  EXPECT_EQ(vu9p->dies.memory, 1);
+
+  auto with = [](const std::string &more) {
+    return messageFor(std::string(kGood) + more);
+  };
+  EXPECT_EQ(with("border_die: a\n"),
+            "d.yaml:" + std::to_string(linesOf(kGood) + 1) +
+                ": 'border_die' is for a device with 'dies'");
+  const std::string dies = "dies: [{name: a, lut: 1, ff: 1, bram: 1}, "
+                           "{name: b, lut: 1, ff: 1, bram: 1}]\n";
+  EXPECT_NE(with(dies).find("the dies have "), std::string::npos);
+  EXPECT_NE(with("dies: [{name: a}]\n").find("a list of 2 to 16 dies"),
+            std::string::npos);
+  EXPECT_NE(with("routable: {lut: 70}\n")
+                .find("'lut' is not a share above 0 and at most 1"),
+            std::string::npos);
 }
 
 TEST(Device, AProcessorHasNoLogic) {

@@ -54,6 +54,22 @@ struct Processor {
   int64_t cacheBytes = 0; ///< of the last level, which holds weights
 };
 
+/// One of several dies in a package (AMD: super logic region).
+struct Die {
+  std::string name; ///< as the vendor's tools name it: "SLR0"
+  std::map<std::string, int64_t> budget; ///< its part of the device's
+};
+
+/// The dies of a device, in the order of their row, and what is between
+/// neighbors.
+struct DeviceDies {
+  std::vector<Die> dies; ///< empty for a device with one
+  int64_t wires = 0;     ///< between two neighbors
+  int registers = 0;     ///< that a beat passes on its way
+  int border = 0;        ///< the die next to the host, or to the shell
+  int memory = 0;        ///< the die with the ports to off-chip memory
+};
+
 struct Device {
   std::string name;
   std::string description;
@@ -73,6 +89,10 @@ struct Device {
   std::optional<DeviceMemory> memory;
   /// What a design may use, by resource name: lut, ff, dsp, bram, uram, lutram.
   std::map<std::string, int64_t> budget;
+  DeviceDies dies;
+  /// The shares of the budget that route in practice, by resource name; those
+  /// that are left out route whole.
+  std::map<std::string, double> routable;
   int64_t bramBits = 0;      ///< bits of one unit of `bram`
   unsigned bramMaxWidth = 0; ///< widest word of one unit of `bram`
   double clockMhz = 0;       ///< the default clock
