@@ -26,6 +26,17 @@
       node.predicted ? member(`plan/nodes/${n}/predicted/interval_cycles`) : "–",
       {text: String((node.operations || []).length), value: (node.operations || []).length}, used ? `${used[0]} ${percent(used[1])}` : "–"];
   }));
+  const dies = plan.nodes.flatMap((node, n) => (node.dies || []).map((die, d) => ({node, n, die, d})));
+  if (dies.length) {
+    const kinds = [...new Set(dies.flatMap(({die}) => Object.keys(die.budget)))];
+    table(nodes, ["node", "die", "operations", ...kinds, "wires to the next"], dies.map(({node, n, die, d}) => {
+      const held = node.operations.filter(o => o.die === die.name);
+      return [node.name, die.name, {text: held.length ? `${held.length}: ${held[0].name} … ${held[held.length - 1].name}` : "–", value: held.length},
+        ...kinds.map(k => k in die.resources && k in die.budget
+          ? {text: percent(die.resources[k] / die.budget[k]), value: die.resources[k] / die.budget[k]} : "–"),
+        die.wires_available ? member(`plan/nodes/${n}/dies/${d}/wires`) : "–"];
+    }));
+  }
   const fold = nodes.append("details");
   fold.append("summary").text("the option taken for every operation");
   table(fold, ["operation", "", "node", "option", "", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>

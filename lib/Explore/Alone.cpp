@@ -72,6 +72,19 @@ double aloneSeconds(const Problem &problem, int stage) {
   return least;
 }
 
+/// The most of each resource that one stage may take.
+static Resources mostOfOne(const Place &place) {
+  Resources most = place.budget;
+  for (size_t k = 0; k < gen::kResourceNames.size() && place.dies.count();
+       ++k) {
+    double largest = 0;
+    for (const Resources &die : place.dies.budgets)
+      largest = std::max(largest, die.amount[k]);
+    most.amount[k] = std::min(most.amount[k], largest);
+  }
+  return most;
+}
+
 Limit whyNotAlone(const Problem &problem, int stage) {
   Limit why;
   double least = INFINITY;
@@ -82,16 +95,16 @@ Limit whyNotAlone(const Problem &problem, int stage) {
     if (!run)
       continue;
     Resources need = run->cost.most();
+    const Resources budget = mostOfOne(*sort.place);
     double ratio = 0;
     for (size_t k = 0; k < kKinds; ++k)
       if (need.amount[k] > 0)
         ratio =
-            std::max(ratio, need.amount[k] /
-                                std::max(1e-9, sort.place->budget.amount[k]));
+            std::max(ratio, need.amount[k] / std::max(1e-9, budget.amount[k]));
     if (ratio >= least)
       continue;
     least = ratio;
-    why = exceeded(need, sort.place->budget, problem.kinds[open.kind]);
+    why = exceeded(need, budget, problem.kinds[open.kind]);
     why.kind = Limit::Kind::StageAlone;
     why.stage = problem.stages[stage].name;
     why.device = problem.kinds[open.kind].name;

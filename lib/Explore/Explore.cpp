@@ -425,6 +425,9 @@ struct Lacking {
   bool blocks = false, luts = false;
 };
 static Lacking lackingBy(const Limit &limit) {
+  // Any of them may be what a die has too little of.
+  if (limit.kind == Limit::Kind::Dies)
+    return {true, true};
   if (limit.kind != Limit::Kind::Resource)
     return {};
   const std::string &kind = limit.resource;

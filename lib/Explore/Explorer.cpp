@@ -175,18 +175,17 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   Limit resource = exceeded(overrun.need, overrun.budget, open.kinds[0]);
   if (!resource.isNone())
     return resource;
-  return {open.places.size() > 1 ? Limit::Kind::Cuts : Limit::Kind::Search};
+  return {open.places.size() > 1            ? Limit::Kind::Cuts
+          : open.places[0].dies.count() > 1 ? Limit::Kind::Dies
+                                            : Limit::Kind::Search};
 }
 
 /// Whether all nodes fit if the prediction has its maximum error.
 bool Explorer::holds(const Result &result) const {
+  const Problem &problem = posed.problems[0];
   for (const NodeResult &node : result.nodes) {
-    Resources most = node.resources;
-    most += node.errors;
-    const Place &place = posed.problems[0].places[node.place];
-    if (!exceeded(most, place.budgetFor(INFINITY),
-                  posed.problems[0].kinds[place.kind])
-             .isNone())
+    const Place &place = problem.places[node.place];
+    if (!fitsPlace(node, place, problem.kinds[place.kind]))
       return false;
   }
   return true;

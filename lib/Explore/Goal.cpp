@@ -89,12 +89,27 @@ Cluster withinParts(Cluster cluster, const Goal &goal) {
   for (ClusterPlace &place : cluster.places) {
     gen::Budget &budget = place.context.budget;
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
-      auto part = goal.parts.find(gen::kResourceNames[k]);
-      if (part == goal.parts.end())
+      const std::string name = gen::kResourceNames[k];
+      const double all = gen::available(place.capacity, k);
+      auto routable = place.routable.find(name);
+      double share = routable == place.routable.end() ? 1 : routable->second;
+      double most = std::min(gen::available(budget, k), all * share);
+      auto part = goal.parts.find(name);
+      if (part != goal.parts.end()) {
+        double asked = part->second.amount * (part->second.isShare ? all : 1);
+        most = std::min(gen::available(budget, k), asked);
+        // Whoever wants more than routes wants it of every die.
+        if (all > 0)
+          share = std::min(1.0, std::max(share, asked / all));
+      } else if (share == 1) {
         continue;
-      double all = part->second.isShare ? gen::available(place.capacity, k) : 1;
-      budget[part->first] = int64_t(std::min(
-          gen::available(budget, k), std::floor(part->second.amount * all)));
+      }
+      budget[name] = int64_t(std::floor(most));
+      for (size_t d = 0; d < place.dies.count(); ++d) {
+        double &left = place.dies.budgets[d].amount[k];
+        left =
+            std::min(left, std::floor(place.dieCapacity[d].amount[k] * share));
+      }
     }
     // Without DSP blocks, all products are built from LUTs.
     if (auto dsp = budget.find("dsp"); dsp != budget.end() && !dsp->second) {

@@ -45,6 +45,9 @@ std::string describe(const Limit &limit) {
   case Limit::Kind::Cuts:
     return "where the network can be cut: all devices together would have "
            "enough";
+  case Limit::Kind::Dies:
+    return "where the network can be cut between dies: all of them together "
+           "would have enough";
   case Limit::Kind::Search:
     return "the search, which follows too few combinations of options here";
   case Limit::Kind::Pins:

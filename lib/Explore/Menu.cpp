@@ -112,6 +112,7 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
       continue;
     Stage &stage = posed.stages[s];
     stage.place = pin->place;
+    stage.die = pin->die;
     stage.copies = pin->copies;
     stage.streamBits = pin->streamBits;
     // Several operations of one model node stay together after a cut.
@@ -200,6 +201,13 @@ static std::string keysLike(const Steering::Pin &pin,
          (all > kMost ? " and " + std::to_string(all - kMost) + " more" : "");
 }
 
+static size_t mostDies(const Cluster &cluster) {
+  size_t most = 1;
+  for (const ClusterPlace &place : cluster.places)
+    most = std::max(most, place.dies.count());
+  return most;
+}
+
 void Menu::checkPins(const Steering &steering) {
   for (const Steering::Pin &pin : steering.pins) {
     std::string where =
@@ -231,6 +239,10 @@ void Menu::checkPins(const Steering &steering) {
                            [&](const Offer *o) { return isAsked(pin, *o); }))
       refuse("no generator offers the option '" + pin.option + "'",
              keysLike(pin, offered));
+    else if (const size_t dies = mostDies(cluster); pin.die >= int(dies))
+      refuse("there is no die " + std::to_string(pin.die),
+             dies > 1 ? "dies are 0 to " + std::to_string(dies - 1)
+                      : "the device has one, and 'die' can be left out");
     else if (pin.place >= int(cluster.places.size()))
       refuse("there is no place " + std::to_string(pin.place),
              "places are 0 to " + std::to_string(cluster.places.size() - 1));
@@ -345,6 +357,7 @@ void Menu::addPlaces() {
       for (const Memory &memory : place.context.memories)
         k.memories.push_back(memory.name);
       assert(k.memories.size() <= kMemories && "checked when it was read");
+      crossingRegisters.push_back(place.dies.registers);
       posed.kinds.push_back(std::move(k));
     }
     Place here;
@@ -356,6 +369,7 @@ void Menu::addPlaces() {
     here.streamBits = place.streamBits;
     here.leastBits = place.leastBits;
     here.wire = place.wire;
+    here.dies = place.dies;
     posed.places.push_back(here);
   }
 }
@@ -709,6 +723,14 @@ Cost Menu::border(int kind, int64_t streamBits, int tensor, int format,
   return kept(2, kind, streamBits, 2 * format + enters,
               [&] { return makeBorder(formats[format], streamBits, enters); });
 }
+
+Cost Menu::crossing(int kind, int, int format) {
+  const int registers = std::max(2, crossingRegisters[kind]);
+  return kept(3, kind, format, registers,
+              [&] { return makeCrossing(formats[format], registers); });
+}
+
+int64_t Menu::wires(int, int format) { return crossingWires(formats[format]); }
 
 Cost Menu::endpoint(const Place &place, const Ends &ends) {
   LinkEndpoint endpoint;

@@ -51,6 +51,8 @@ public:
   Cost border(int kind, int64_t streamBits, int tensor, int format,
               bool enters) override;
   Cost endpoint(const Place &place, const Ends &ends) override;
+  Cost crossing(int kind, int tensor, int format) override;
+  int64_t wires(int tensor, int format) override;
 
 private:
   std::vector<mlir::Operation *> order;
@@ -70,6 +72,7 @@ private:
   /// not.
   std::vector<std::vector<std::vector<gen::BeatFormat>>> free;
   std::map<std::pair<int, std::string>, int> sharedUnits; ///< by kind and key
+  std::vector<int> crossingRegisters;                     ///< by kind
   int regionCount = 0;
   std::vector<mlir::Value> values; ///< by tensor
   std::vector<gen::BeatFormat> formats;

@@ -111,6 +111,7 @@ Resources Place::budgetFor(double seconds) const {
 }
 
 void Place::unlimit() {
+  dies = {};
   budget.amount.fill(INFINITY);
   bandwidth.fill(INFINITY);
 }
@@ -137,6 +138,15 @@ bool Place::covers(const Place &other) const {
   for (size_t m = 0; m < gen::kMemories; ++m)
     if (bandwidth[m] < other.bandwidth[m])
       return false;
+  // A design is laid out for its dies.
+  if (dies.count() != other.dies.count() || dies.border != other.dies.border ||
+      dies.memory != other.dies.memory ||
+      dies.registers != other.dies.registers || dies.wires < other.dies.wires)
+    return false;
+  for (size_t d = 0; d < dies.count(); ++d)
+    for (size_t k = 0; k < kKinds; ++k)
+      if (dies.budgets[d].amount[k] < other.dies.budgets[d].amount[k])
+        return false;
   if (!wire)
     return true;
   Wire as = *other.wire;

@@ -99,6 +99,10 @@ private:
   void addEndpoints(double seconds);
 };
 
+static DieRow rowOf(const Dies &dies) {
+  return {int(dies.count()), dies.registers, dies.border, dies.memory};
+}
+
 void Realizer::build(const Run &run, size_t first) {
   const ClusterPlace &device = posed.cluster.places[run.places[0]];
   NodeResult node;
@@ -138,11 +142,12 @@ void Realizer::build(const Run &run, size_t first) {
   select(run, stages, ops, copies, node);
   // Two symbols cannot share a name: the design has its node's.
   std::string designName = isCut ? name + "_design" : name;
+  Border border{device.device, device.context.clockMhz, node.streamBits,
+                designName,    device.context.memories, &device.context.cost};
+  if (!run.dies.empty())
+    border.dies = rowOf(problem.places[node.place].dies);
   node.design =
-      buildDesign(node.function, node.selections,
-                  {device.device, device.context.clockMhz, node.streamBits,
-                   designName, device.context.memories, &device.context.cost},
-                  node.images);
+      buildDesign(node.function, node.selections, border, node.images);
   result.nodes.push_back(std::move(node));
 }
 
@@ -159,6 +164,9 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     std::vector<const Offer *> offers;
   };
   llvm::MapVector<std::pair<int, int>, Sharing> shared; // by unit, instance
+  auto dieOf = [&](int at) {
+    return run.dies.empty() ? 0 : run.dies[at - run.begin];
+  };
   for (size_t i = 0; i < stages.size();) {
     auto [stage, choice] = stages[i];
     const Offer &offer = menu.offer(kind, stage, choice);
@@ -169,13 +177,14 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
                             stages[i + part].first, offer.generator, offer.key,
                             offer.summary, offer.busyCycles,
                             part == 0 ? offer.resources : Resources(), at,
-                            run.units[at - run.begin]});
+                            dieOf(at), run.units[at - run.begin]});
     }
+    const int die = dieOf(int(llvm::find(order, stage) - order.begin()));
     gen::Region region =
         gen::Region(ops.slice(i, parts)).with(copies.slice(i, parts));
     i += parts;
     if (!offer.shared) {
-      node.selections.push_back({region, offer});
+      node.selections.push_back({region, offer, die});
       continue;
     }
     int at = int(llvm::find(order, stage) - order.begin());
@@ -183,7 +192,7 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
                              run.units[at - run.begin]};
     auto [it, isNew] = shared.insert({unit, {node.selections.size(), {}, {}}});
     if (isNew)
-      node.selections.push_back({region, offer});
+      node.selections.push_back({region, offer, die});
     it->second.regions.push_back(region);
     it->second.offers.push_back(&offer);
   }
@@ -191,7 +200,8 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     const Generator *generator = findGenerator(sharing.offers[0]->generator);
     node.selections[sharing.selection] = {
         gen::Region::joined(sharing.regions),
-        generator->join(sharing.regions, sharing.offers, menu.device(kind))};
+        generator->join(sharing.regions, sharing.offers, menu.device(kind)),
+        node.selections[sharing.selection].die};
   }
   int64_t slowest = 0;
   for (const Selection &s : node.selections)
@@ -336,6 +346,14 @@ void Realizer::price(NodeResult &node) {
   const CostContext &context = posed.cluster.places[node.place].context.cost;
   node.resources =
       gen::costOf(node.design, context, &node.images, &node.errors);
+  const Dies &dies = problem.places[node.place].dies;
+  if (dies.count() < 2)
+    return;
+  node.dies.clear();
+  for (const DieCost &die :
+       costOfDies(node.design, rowOf(dies), context, &node.images))
+    node.dies.push_back({die.resources, die.lutVariance, die.ffVariance});
+  node.wires = wiresOf(node.design, rowOf(dies));
 }
 
 FailureOr<Result> Realizer::run() {
@@ -424,16 +442,25 @@ static int partingOf(const Problem &problem, int begin, int join) {
   return begin;
 }
 
+bool fitsPlace(const NodeResult &node, const Place &place, const Kind &kind) {
+  Resources most = node.resources;
+  most += node.errors;
+  if (!exceeded(most, place.budgetFor(INFINITY), kind).isNone())
+    return false;
+  for (size_t d = 0; d < std::min(node.dies.size(), place.dies.count()); ++d)
+    if (!exceeded(node.dies[d].most(), place.dies.budgets[d], kind).isNone())
+      return false;
+  return llvm::none_of(node.wires,
+                       [&](int64_t wires) { return wires > place.dies.wires; });
+}
+
 bool learn(Posed &posed, const Proposal &proposal, Result &result) {
   bool isNew = false;
   for (size_t n = 0; n < result.nodes.size(); ++n) {
     NodeResult &node = result.nodes[n];
     const Problem &problem = posed.problems[proposal.order];
     const Place &here = problem.places[node.place];
-    Resources most = node.resources;
-    most += node.errors;
-    if (exceeded(most, here.budgetFor(INFINITY), problem.kinds[here.kind])
-            .isNone())
+    if (fitsPlace(node, here, problem.kinds[here.kind]))
       continue;
     auto buffers =
         buffersOf(node, posed.cluster.places[node.place].context.cost);

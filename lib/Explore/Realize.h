@@ -38,6 +38,9 @@ mlir::FailureOr<Result> outline(Posed &posed, const Proposal &proposal);
 /// and endpoints for this rate.
 mlir::LogicalResult addTiming(Posed &posed, const Proposal &proposal,
                               Result &result);
+/// Whether a node fits its place, and what lies on each die fits there, if the
+/// prediction has its maximum error.
+bool fitsPlace(const NodeResult &node, const Place &place, const Kind &kind);
 /// Enters in the problems what nodes that exceed their budget took beyond the
 /// proposal's estimate; false if that explains none of them.
 bool learn(Posed &posed, const Proposal &proposal, Result &result);

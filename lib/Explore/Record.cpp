@@ -40,6 +40,8 @@ static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
     choice.addAttribute("resources", attrOf(b, taken.resources));
     choice.addAttribute("position", b.getI64IntegerAttr(taken.position));
     choice.addAttribute("unit", b.getI64IntegerAttr(taken.unit));
+    if (taken.die > 0)
+      choice.addAttribute("die", b.getI64IntegerAttr(taken.die));
     b.create(choice);
   }
 }
@@ -263,6 +265,7 @@ std::optional<Proposal> Finder::run(Refusals &refused) {
     run.streamBits = node.getStreamBits();
     run.cost.resources = resourcesOf(node.getTraffic());
     int kind = problem.places[run.places[0]].kind;
+    const int dies = int(problem.places[run.places[0]].dies.count());
     for (int at = run.begin; at < run.end; ++at) {
       flow::ChoiceOp wanted = choices[order[at]];
       std::optional<int> choice = choiceOf(kind, order[at]);
@@ -277,6 +280,15 @@ std::optional<Proposal> Finder::run(Refusals &refused) {
       }
       run.choices.push_back(*choice);
       run.units.push_back(int(wanted.getUnit()));
+      if (dies > 1 && int(wanted.getDie()) < dies)
+        run.dies.push_back(int(wanted.getDie()));
+    }
+    if (!run.dies.empty() && run.dies.size() != run.choices.size()) {
+      refused.push_back({choices[order[run.begin]].getNode().str(), "",
+                         "the plan puts it on a die that the device does not "
+                         "have",
+                         "give the device that was explored"});
+      return std::nullopt;
     }
     solution.runs.push_back(std::move(run));
   }
@@ -362,6 +374,7 @@ Result readDesigns(flow::PlanOp plan, func::FuncOp network) {
       taken.resources = resourcesOf(choice.getResources());
       taken.position = int(choice.getPosition());
       taken.unit = int(choice.getUnit());
+      taken.die = int(choice.getDie());
       node.taken.push_back(std::move(taken));
     }
     for (auto image : op.getBody().getOps<flow::ImageOp>()) {

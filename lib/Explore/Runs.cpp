@@ -34,6 +34,10 @@ Cost &Cost::operator+=(const Cost &other) {
   return *this;
 }
 
+Cost Glue::crossing(int, int, int) { return {}; }
+
+int64_t Glue::wires(int, int) { return 0; }
+
 Resources Cost::most() const {
   Resources r = resources;
   r.lut() += std::sqrt(lutVariance);
@@ -457,13 +461,23 @@ std::optional<Run> RunFront::best(int end, const Place &place,
       endpoint = place.wire ? problem.glue->endpoint(place, ends) : Cost();
     Cost cost = closing(level, l, ends);
     cost += *endpoint;
+    const Cost atBorder = cost;
     cost += label.cost;
     double price = priceOf(cost.resources, capacity);
     if (price >= bestPrice || !fits(cost, budget, limits))
       continue;
+    std::vector<int> dies;
+    if (place.dies.count() > 1) {
+      // Labels were compared by their sums.
+      exact = false;
+      auto layout = layOutOn(place, level, l, ends, atBorder);
+      if (!layout)
+        continue;
+      dies = std::move(*layout);
+    }
     bestPrice = price;
     bestLabel = l;
-    best = Run{begin, end, {}, {}, {}, cost, streamBits};
+    best = Run{begin, end, {}, {}, {}, std::move(dies), cost, streamBits};
   }
   if (best) {
     best->choices.resize(end - begin);

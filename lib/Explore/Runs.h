@@ -4,7 +4,7 @@
 // of either can only add plans.
 #pragma once
 
-#include "rhizome/Explore/Problem.h"
+#include "Layout.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <map>
@@ -88,6 +88,15 @@ private:
   void prune(std::vector<Label> &labels, int stage);
   /// The glue at the borders of a run, without the link's endpoint.
   Cost closing(int level, int label, const Ends &ends) const;
+  /// The die of each stage on a place with several, with this at the border
+  /// besides what the stages have there; none if they do not fit.
+  std::optional<std::vector<int>> layOutOn(const Place &place, int level,
+                                           int label, const Ends &ends,
+                                           const Cost &atBorder) const;
+  Layout itemsOf(int level, const std::vector<int> &chain,
+                 std::vector<int> &itemOf) const;
+  void addStreams(int level, int label, const Ends &ends,
+                  const std::vector<int> &itemOf, Layout &layout) const;
 };
 
 /// Tensors that enter or leave [begin, end).

@@ -9,6 +9,7 @@
 #include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Names.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 #include <map>
 
@@ -34,18 +35,24 @@ public:
     const unsigned outputs = flow::portsOf(network, /*results=*/true);
     for (const Selection &selection : selections)
       for (Value v : selection.region.ins())
-        ++readers[rootOf(v)];
+        addReader(rootOf(v), selection.die);
     for (Value v : ret.getOperands().take_front(outputs))
-      ++readers[rootOf(v)];
+      addReader(rootOf(v), border.dies.border);
+    // A state lies next to those who read it first.
     for (const flow::Kept &one : kept)
-      ++readers[rootOf(ret.getOperand(one.result))];
+      addReader(rootOf(ret.getOperand(one.result)),
+                dieOfState(one, selections));
     chooseBanks(selections);
-    for (Selection &selection : selections)
+    for (Selection &selection : selections) {
+      die = selection.die;
       buildSelection(selection);
+    }
     connectAwaited();
+    die = border.dies.border;
     for (auto [i, v] : llvm::enumerate(ret.getOperands().take_front(outputs)))
       buildOutput(unsigned(i), v);
     connectAwaited();
+    die = border.dies.memory;
     addLoad();
     addMemories();
     for (auto &[op, actor] : generated)
@@ -67,6 +74,7 @@ private:
     Value value;
     BeatFormat want;
     Location loc;
+    int die;
   };
 
   func::FuncOp network;
@@ -75,13 +83,46 @@ private:
   OpBuilder builder;
   flow::DesignOp design;
   NameScope names;
-  DenseMap<Value, unsigned> readers; ///< of streams, by the value's root
-  DenseMap<Value, Branches> ready;
+  int die = 0; ///< of the actors that are being made
+  /// Readers of streams by the value's root, on each die.
+  DenseMap<Value, SmallVector<unsigned, 4>> readers;
+  DenseMap<Value, int> makers; ///< the die on which a value is made
+  DenseMap<std::pair<Value, int>, Branches> ready; ///< on a die
+  DenseMap<unsigned, int> statesOn; ///< by argument: the die of its unit
   std::vector<Awaited> awaited;
   size_t connected = 0; ///< of them
   SmallVector<flow::Kept> kept;
   /// Actors of generated kinds so far, without their datapaths.
   llvm::MapVector<Operation *, Actor> generated;
+
+  void addReader(Value root, int on) {
+    SmallVector<unsigned, 4> &counts = readers[root];
+    counts.resize(size_t(std::max(border.dies.count, 1)));
+    ++counts[size_t(on)];
+  }
+  int dieOfState(const flow::Kept &one, ArrayRef<Selection> selections) {
+    int &on = statesOn[one.argument];
+    on = border.dies.border;
+    for (const Selection &selection : selections)
+      for (Value v : selection.region.ins())
+        if (rootOf(v) == network.getArgument(one.argument))
+          return on = selection.die;
+    return on;
+  }
+  /// The streams that a value needs on a die: one for each reader there and one
+  /// for each direction in which there are others, away from its maker.
+  unsigned branchesOn(Value value, int on) const {
+    auto counts = readers.find(value);
+    if (counts == readers.end())
+      return 0;
+    const int maker = makers.lookup(value);
+    bool up = false, down = false;
+    for (int d = 0; d < int(counts->second.size()); ++d) {
+      up |= d > on && on >= maker && counts->second[size_t(d)] > 0;
+      down |= d < on && on <= maker && counts->second[size_t(d)] > 0;
+    }
+    return counts->second[size_t(on)] + up + down;
+  }
 
   flow::StreamType typeOf(Type elements, const BeatFormat &f,
                           flow::Order order) {
@@ -129,6 +170,8 @@ private:
     if (!banks.empty())
       op.setMemoriesAttr(builder.getArrayAttr(banks));
     op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
+    if (border.dies.count > 1)
+      op->setAttr(kDie, builder.getI64IntegerAttr(die));
     if (actor.datapath)
       generated.insert({op, std::move(actor)});
     return op;
@@ -157,10 +200,17 @@ private:
     return op;
   }
 
+  /// Enters a value's stream on the die that actors are made on.
   void produce(Value value, Value stream, const BeatFormat &format,
                Location loc) {
-    unsigned branchCount = readers.lookup(value);
-    Branches branches{format, {stream}, false};
+    makers[value] = die;
+    spread(value, stream, format, loc, /*forked=*/false);
+  }
+
+  void spread(Value value, Value stream, const BeatFormat &format, Location loc,
+              bool forked) {
+    unsigned branchCount = branchesOn(value, die);
+    Branches branches{format, {stream}, forked};
     if (branchCount > 1) {
       Actor fork = makeFork(format, branchCount);
       fork.name = uniqueName(loc, fork.name);
@@ -169,7 +219,27 @@ private:
       branches.streams.assign(op.getOutputs().begin(), op.getOutputs().end());
       branches.forked = true;
     }
-    ready[value] = std::move(branches);
+    ready[{value, die}] = std::move(branches);
+  }
+
+  /// A value's streams on the current die, to which it may have to cross.
+  Branches &branchesHere(Value value, Location loc) {
+    if (ready.count({value, die}))
+      return ready[{value, die}];
+    const int here = die;
+    die += here > makers.lookup(value) ? -1 : 1;
+    const int from = die;
+    Branches &before = branchesHere(value, loc);
+    Value stream = before.streams.pop_back_val();
+    const BeatFormat format = before.format;
+    const bool forked = before.forked;
+    die = here;
+    Actor crossing = makeCrossing(format, border.dies.registers);
+    crossing.name = uniqueName(loc, crossing.name);
+    auto op = emit(loc, crossing, stream, stream.getType());
+    op->setAttr(kFromDie, builder.getI64IntegerAttr(from));
+    spread(value, op.getOutputs()[0], format, loc, forked);
+    return ready[{value, die}];
   }
 
   UnrealizedConversionCastOp placeholderFor(Value value, const BeatFormat &want,
@@ -184,6 +254,7 @@ private:
   void buildState(const flow::Kept &one, const BeatFormat &want) {
     BlockArgument arg = network.getArgument(one.argument);
     Location loc = arg.getLoc();
+    llvm::SaveAndRestore there(die, statesOn.lookup(one.argument));
     Actor a = makeState(want);
     if (border.cost)
       placeRoms(a, *border.cost);
@@ -196,7 +267,7 @@ private:
         emit(loc, a, next.getResults(), typeOf(arg, want, flow::Order::Pixels));
     op->setAttr("rhizome.node", builder.getStringAttr(one.state.getOf()));
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
-    awaited.push_back({next, ret.getOperand(one.result), want, loc});
+    awaited.push_back({next, ret.getOperand(one.result), want, loc, die});
     produce(arg, op.getOutputs()[0], want, loc);
   }
 
@@ -207,6 +278,7 @@ private:
       if (one.argument == arg.getArgNumber())
         return buildState(one, want);
     Location loc = network.getLoc();
+    llvm::SaveAndRestore there(die, border.dies.border);
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
     auto op = emit(loc, a, {}, typeOf(arg, want, flow::Order::Pixels));
@@ -216,9 +288,9 @@ private:
 
   Value consume(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
-    if (!ready.count(root))
+    if (!makers.count(root))
       buildInput(cast<BlockArgument>(root), want);
-    Branches &branches = ready[root];
+    Branches &branches = branchesHere(root, loc);
     Value stream = branches.streams.pop_back_val();
     if (join && branches.forked) {
       Actor fifo = makeFifo(branches.format);
@@ -236,10 +308,10 @@ private:
   /// A region's input; a placeholder for one that is made later.
   Value input(Value value, const BeatFormat &want, Location loc, bool join) {
     Value root = rootOf(value);
-    if (ready.count(root) || isa<BlockArgument>(root))
+    if (makers.count(root) || isa<BlockArgument>(root))
       return consume(value, want, loc, join);
     auto placeholder = placeholderFor(root, want, loc);
-    awaited.push_back({placeholder, value, want, loc});
+    awaited.push_back({placeholder, value, want, loc, die});
     return placeholder.getResult(0);
   }
 
@@ -250,6 +322,7 @@ private:
   }
 
   void connect(const Awaited &stream) {
+    llvm::SaveAndRestore there(die, stream.die);
     UnrealizedConversionCastOp placeholder = stream.placeholder;
     placeholder.getResult(0).replaceAllUsesWith(
         consume(stream.value, stream.want, stream.loc, /*join=*/false));
@@ -436,8 +509,8 @@ private:
     Location loc = network.getLoc();
     Value root = rootOf(value);
     BeatFormat f;
-    if (ready.count(root))
-      f = ready[root].format;
+    if (makers.count(root))
+      f = ready[{root, makers.lookup(root)}].format;
     else
       f = formatOf(root.getType(), 1, 1);
     Value stream = consume(value, f, loc, false);
@@ -493,6 +566,47 @@ static Resources costOfArbiters(flow::DesignOp design,
     if (readers.count > 1)
       sum += costOfArbiter(readers, context);
   return sum;
+}
+
+static int dieOf(flow::ActorOp op, StringRef which) {
+  auto die = op->getAttrOfType<IntegerAttr>(which);
+  return die ? int(die.getInt()) : 0;
+}
+
+std::vector<DieCost> costOfDies(flow::DesignOp design, const DieRow &dies,
+                                const CostContext &context,
+                                const MemoryImages *images) {
+  std::vector<DieCost> costs(static_cast<size_t>(dies.count));
+  costs[size_t(dies.memory)].resources += costOfArbiters(design, context);
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    Actor actor = actorOf(op);
+    Resources cost = costOf(actor, context, images);
+    Resources off = errorOf(actor, cost, context);
+    DieCost &there = costs[size_t(dieOf(op, kDie))];
+    there.resources += cost;
+    there.lutVariance += off.lut() * off.lut();
+    there.ffVariance += off.ff() * off.ff();
+  }
+  return costs;
+}
+
+std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies) {
+  std::vector<int64_t> wires(size_t(dies.count - 1));
+  auto add = [&](int from, int to, int64_t count) {
+    for (int d = std::min(from, to); d < std::max(from, to); ++d)
+      wires[size_t(d)] += count;
+  };
+  int last = dies.memory;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    const int die = dieOf(op, kDie);
+    if (op->hasAttr(kFromDie))
+      add(dieOf(op, kFromDie), die, op.getUnit().get("Width") + 2);
+    if (op.getUnit().kind().loadedPort()) {
+      add(last, die, kLoadBits + 2);
+      last = die;
+    }
+  }
+  return wires;
 }
 
 Resources costOf(flow::DesignOp design, const CostContext &context,

@@ -144,6 +144,22 @@ void print(json::OStream &os, const PlannedSegment &segment) {
   });
 }
 
+void print(json::OStream &os, const PlannedDie &die) {
+  os.object([&] {
+    os.attribute("name", die.name);
+    os.attributeObject("budget", [&] {
+      for (auto &[name, count] : die.budget)
+        os.attribute(name, count);
+    });
+    os.attributeObject("resources", [&] {
+      for (auto &[name, count] : die.resources)
+        number(os, name, count);
+    });
+    os.attribute("wires", die.wires);
+    os.attribute("wires_available", die.wiresAvailable);
+  });
+}
+
 template <typename T>
 void printAll(json::OStream &os, StringRef key, const std::vector<T> &all);
 
@@ -190,6 +206,8 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("option", op.option);
           os.attribute("text", op.text);
           os.attribute("interval_cycles", op.intervalCycles);
+          if (!op.die.empty())
+            os.attribute("die", op.die);
         });
     });
     os.attributeArray("actors", [&] {
@@ -199,6 +217,10 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("kind", actor.kind);
           os.attribute("module", actor.module);
           os.attribute("node", actor.node);
+          if (!actor.die.empty())
+            os.attribute("die", actor.die);
+          if (!actor.fromDie.empty())
+            os.attribute("from_die", actor.fromDie);
           os.attribute("interval_cycles", actor.intervalCycles);
           os.attributeObject("resources", [&] {
             for (auto &[name, count] : actor.resources)
@@ -208,6 +230,8 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("parameters", json::Array(actor.parameters));
         });
     });
+    if (!node.dies.empty())
+      printAll(os, "dies", node.dies);
     os.attributeObject("ports", [&] {
       os.attributeArray("stream", [&] {
         print(os, node.inputs, "in");

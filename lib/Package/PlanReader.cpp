@@ -70,6 +70,8 @@ static bool fromJSON(const json::Value &value, PlannedActor &a,
   json::ObjectMapper map(value, path);
   if (!map || !map.map("name", a.name) || !map.map("kind", a.kind) ||
       !map.map("module", a.module) || !map.map("node", a.node) ||
+      !map.mapOptional("die", a.die) ||
+      !map.mapOptional("from_die", a.fromDie) ||
       !map.map("interval_cycles", a.intervalCycles) ||
       !map.map("resources", a.resources) ||
       !map.map("parameters", a.parameters))
@@ -89,7 +91,15 @@ static bool fromJSON(const json::Value &value, PlannedOperation &o,
   return map && map.map("name", o.name) && map.map("op", o.op) &&
          map.map("nth", o.nth) && map.map("generator", o.generator) &&
          map.map("option", o.option) && map.mapOptional("text", o.text) &&
-         map.map("interval_cycles", o.intervalCycles);
+         map.map("interval_cycles", o.intervalCycles) &&
+         map.mapOptional("die", o.die);
+}
+
+static bool fromJSON(const json::Value &value, PlannedDie &d, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", d.name) && map.map("budget", d.budget) &&
+         map.map("resources", d.resources) && map.map("wires", d.wires) &&
+         map.map("wires_available", d.wiresAvailable);
 }
 
 static bool fromJSON(const json::Value &value, PlannedSplit &s,
@@ -253,8 +263,8 @@ static bool fromJSON(const json::Value &value, PlannedNode &n,
          map.map("modules", n.modules) &&
          map.mapOptional("simulation_models", n.simulationModels) &&
          map.map("operations", n.operations) && map.map("actors", n.actors) &&
-         readPorts(map, n) && map.map("memories", n.memories) &&
-         map.map("segments", n.segments);
+         map.mapOptional("dies", n.dies) && readPorts(map, n) &&
+         map.map("memories", n.memories) && map.map("segments", n.segments);
 }
 
 static bool fromJSON(const json::Value &value, ChannelEnd &e, json::Path path) {

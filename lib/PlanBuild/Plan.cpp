@@ -158,6 +158,47 @@ static void predictWhole(Plan &plan, const explore::Result &result) {
     plan.utilization[name] = budget[name] ? count / double(budget[name]) : 0;
 }
 
+/// Enters which die holds what.
+static void describeDies(PlannedNode &node, explore::NodeResult &run,
+                         const Device &device,
+                         const explore::ClusterPlace &place) {
+  const std::vector<Die> &dies = device.dies.dies;
+  if (dies.empty() || !run.design)
+    return;
+  const gen::DieRow row{int(dies.size()), device.dies.registers,
+                        device.dies.border, device.dies.memory};
+  auto costs =
+      gen::costOfDies(run.design, row, place.context.cost, &run.images);
+  auto wires = gen::wiresOf(run.design, row);
+  for (size_t d = 0; d < dies.size(); ++d) {
+    PlannedDie die;
+    die.name = dies[d].name;
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k) {
+      const char *name = gen::kResourceNames[k];
+      if (double all = place.dies.budgets[d].amount[k]; all > 0)
+        die.budget[name] = int64_t(all);
+      if (double used = costs[d].resources.amount[k]; used > 0)
+        die.resources[name] = std::round(1e6 * used) / 1e6;
+    }
+    if (d + 1 < dies.size()) {
+      die.wires = wires[d];
+      die.wiresAvailable = device.dies.wires;
+    }
+    node.dies.push_back(std::move(die));
+  }
+  auto nameOf = [&](flow::ActorOp op, StringRef which) {
+    auto die = op->getAttrOfType<IntegerAttr>(which);
+    return die ? dies[size_t(die.getInt())].name : std::string();
+  };
+  for (auto [op, actor] :
+       llvm::zip(run.design.getBody().getOps<flow::ActorOp>(), node.actors)) {
+    actor.die = nameOf(op, gen::kDie);
+    actor.fromDie = nameOf(op, gen::kFromDie);
+  }
+  for (auto [taken, operation] : llvm::zip(run.taken, node.operations))
+    operation.die = dies[size_t(taken.die)].name;
+}
+
 Plan planbuild::planOf(const std::string &model, const std::string &goal,
                        const Targets &targets, explore::Result &result,
                        func::FuncOp network) {
@@ -175,6 +216,8 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
       PlannedNode node =
           describeNode("node" + std::to_string(number), run, context);
       node.family = targets.devices[run.place].family;
+      describeDies(node, run, targets.devices[run.place],
+                   targets.places.places[run.place]);
       node.streamBits = run.streamBits;
       node.address = uint16_t(number + 1);
       if (!targets.cluster.empty())

@@ -110,6 +110,8 @@ private:
           pin.option = text(&what);
         else if (key == "place")
           pin.place = int(number(what, 0));
+        else if (key == "die")
+          pin.die = int(number(what, 0));
         else if (key == "cut") {
           std::string word = text(&what);
           if (word != "before")
@@ -117,7 +119,8 @@ private:
           pin.cutBefore = true;
         } else
           fail(lineOf(what), "unknown key '" + key +
-                                 "'; known are: generator, option, place, cut");
+                                 "'; known are: generator, option, place, die, "
+                                 "cut");
       });
       pin.of.node = name;
       steering.pins.push_back(std::move(pin));
@@ -229,6 +232,9 @@ planbuild::steeringOf(const std::string &path,
         pin.place = place;
         pin.copies = int(node.replica.count);
         pin.streamBits = node.streamBits;
+        for (size_t d = 0; d < node.dies.size(); ++d)
+          if (node.dies[d].name == op.die)
+            pin.die = int(d);
         steering.pins.push_back(std::move(pin));
       }
     ++place;

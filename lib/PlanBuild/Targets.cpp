@@ -27,6 +27,15 @@ static llvm::Error addPlace(Targets &targets, const Device &device,
   place.device = device.name;
   place.capacity = device.budget;
   place.streamBits = device.streamBits;
+  place.routable = device.routable;
+  for (const Die &die : device.dies.dies) {
+    gen::Resources all;
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      all.amount[k] = gen::available(die.budget, k);
+    place.dieCapacity.push_back(all);
+  }
+  place.dies = {place.dieCapacity, device.dies.wires, device.dies.registers,
+                device.dies.border, device.dies.memory};
   place.context = std::move(*context);
   targets.places.places.push_back(std::move(place));
   targets.devices.push_back(device);

@@ -151,6 +151,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
+  printDies(plan);
   printTasks(plan.tasks, plan.predicted.latencyUs);
   if (placed)
     return printPlaceRoute(*placed);

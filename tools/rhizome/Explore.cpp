@@ -77,6 +77,7 @@ static int runExplore(CompileRequest request, bool json) {
     llvm::outs() << "  no faster  " << result.limit << "\n";
   llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
                << " per second, which no plan exceeds\n";
+  printDies(plan);
   if (!plan.alternatives.empty()) {
     llvm::outs() << "\nconsidered and rejected:\n";
     Table others({"what", "per second", "why not"});

@@ -187,6 +187,46 @@ void cli::printPrediction(const Prediction &p) {
            << ", once after reset\n";
 }
 
+void cli::printDies(const Plan &plan) {
+  std::set<std::string> kinds;
+  for (const PlannedNode &node : plan.nodes)
+    for (const PlannedDie &die : node.dies)
+      for (auto &[name, count] : die.budget)
+        kinds.insert(name);
+  if (kinds.empty())
+    return;
+  std::vector<std::string> head = {"node", "die", "from", "to"};
+  for (const std::string &kind : kinds)
+    head.push_back(kind + " %");
+  head.push_back("wires on");
+  Table table(head);
+  for (const PlannedNode &node : plan.nodes)
+    for (const PlannedDie &die : node.dies) {
+      const PlannedOperation *first = nullptr, *last = nullptr;
+      for (const PlannedOperation &op : node.operations)
+        if (op.die == die.name) {
+          first = first ? first : &op;
+          last = &op;
+        }
+      std::vector<std::string> row = {node.name, die.name,
+                                      first ? first->name : "",
+                                      last ? last->name : ""};
+      for (const std::string &kind : kinds) {
+        auto used = die.resources.find(kind);
+        auto all = die.budget.find(kind);
+        bool known = used != die.resources.end() && all != die.budget.end();
+        row.push_back(
+            known ? decimal(100 * used->second / double(all->second), 1) : "");
+      }
+      row.push_back(die.wiresAvailable ? grouped(die.wires) + " of " +
+                                             grouped(die.wiresAvailable)
+                                       : "");
+      table.add(std::move(row));
+    }
+  llvm::outs() << "\n";
+  table.print();
+}
+
 void cli::printMemories(const Plan &plan) {
   for (const PlannedNode &node : plan.nodes)
     for (const PlannedMemory &memory : node.memories) {

@@ -52,6 +52,8 @@ void printPrediction(const Prediction &p);
 /// A line for each off-chip memory that a plan's nodes read during frames: the
 /// bytes, the share of its rate and, if it limits a node, by how much.
 void printMemories(const Plan &plan);
+/// Which die of a device holds what, for plans on several dies.
+void printDies(const Plan &plan);
 
 /// A line on stderr that is overwritten, if stdout is a terminal.
 class ProgressLine {

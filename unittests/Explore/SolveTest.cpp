@@ -27,6 +27,13 @@ public:
     return luts(3 * double(ends.in.size() + ends.out.size()) + place.kind);
   }
 
+  Cost crossing(int, int tensor, int format) override {
+    return luts(1 + (tensor + format) % 3);
+  }
+  int64_t wires(int tensor, int format) override {
+    return 4 + (3 * tensor + 2 * format) % 7;
+  }
+
 private:
   static Cost luts(double n) {
     Cost cost;
@@ -129,6 +136,30 @@ struct Drawn {
     }
     for (Place &place : problem.places)
       place.bandwidth[0] = 1e6 * draw(100, 1000);
+  }
+
+  /// One place without a link, of several dies.
+  void addDies() {
+    problem.places.resize(1);
+    problem.hostWire.reset();
+    Place &place = problem.places[0];
+    place.wire.reset();
+    place.leastBits = 0;
+    place.streamBits = 8;
+    place.budget = {};
+    for (int d = draw(2, 3); d > 0; --d) {
+      Resources die;
+      die.lut() = draw(30, 90);
+      die.dsp() = draw(3, 15);
+      place.dies.budgets.push_back(die);
+      place.budget += die;
+    }
+    if (draw(0, 3) == 0)
+      place.budget.lut() *= 0.7;
+    place.dies.wires = draw(20, 60);
+    place.dies.registers = 2;
+    place.dies.border = draw(0, int(place.dies.count()) - 1);
+    place.dies.memory = draw(0, int(place.dies.count()) - 1);
   }
 
   Place drawPlace() {
@@ -428,6 +459,140 @@ TEST(Solve, MoreNeverHurts) {
     }
   }
   EXPECT_GT(helped, 30);
+}
+
+/// The least seconds of a chain on one place of several dies, by trying
+/// everything.
+double bruteForceOnDies(const Problem &p) {
+  const Place &place = p.places[0];
+  const Kind &kind = p.kinds[place.kind];
+  const Dies &dies = place.dies;
+  int n = int(p.stages.size());
+  double border = 0; // seconds
+  for (const Tensor &tensor : p.tensors)
+    if (tensor.producer < 0 || tensor.toHost)
+      border = std::max(border, double((tensor.bits + place.streamBits - 1) /
+                                       place.streamBits) /
+                                    place.clockHz);
+  double best = INFINITY;
+  std::vector<int> chosen(n), on(n);
+  auto at = [&](int s) -> const Choice & { return kind.choices[s][chosen[s]]; };
+  auto evaluate = [&](int64_t slowest) {
+    std::vector<Cost> lies(dies.count());
+    std::vector<int64_t> wires(dies.count());
+    Cost whole;
+    for (int s = 0; s < n; ++s) {
+      lies[on[s]] += at(s).cost;
+      whole += at(s).cost;
+      int t = p.stages[s].operands[0];
+      if (s > 0 && at(s - 1).out != at(s).in[0]) {
+        Cost convert =
+            p.glue->convert(place.kind, t, at(s - 1).out, at(s).in[0]);
+        lies[on[s]] += convert;
+        whole += convert;
+      }
+    }
+    auto cross = [&](int t, int format, int from, int to) {
+      for (int d = std::min(from, to); d < std::max(from, to); ++d) {
+        wires[d] += p.glue->wires(t, format);
+        lies[from < to ? d + 1 : d] += p.glue->crossing(place.kind, t, format);
+      }
+    };
+    for (bool enters : {true, false}) {
+      int t = enters ? p.stages[0].operands[0] : p.stages[n - 1].result;
+      int format = enters ? at(0).in[0] : at(n - 1).out;
+      Cost cost =
+          p.glue->border(place.kind, place.streamBits, t, format, enters);
+      lies[dies.border] += cost;
+      whole += cost;
+      if (enters)
+        cross(t, format, dies.border, on[0]);
+      else
+        cross(t, format, on[n - 1], dies.border);
+    }
+    for (int s = 1; s < n; ++s)
+      cross(p.stages[s].operands[0], at(s - 1).out, on[s - 1], on[s]);
+    auto fits = [](const Cost &cost, const Resources &budget) {
+      Resources most = cost.most();
+      return most.lut() <= budget.lut() + 1e-9 &&
+             most.dsp() <= budget.dsp() + 1e-9;
+    };
+    for (size_t d = 0; d < lies.size(); ++d)
+      if (!fits(lies[d], dies.budgets[d]) || wires[d] > dies.wires)
+        return;
+    if (fits(whole, place.budget))
+      best = std::min(best, std::max(border, double(slowest) / place.clockHz));
+  };
+  std::function<void(int, int64_t)> choose = [&](int s, int64_t slowest) {
+    if (s == n)
+      return evaluate(slowest);
+    for (on[s] = 0; on[s] < int(dies.count()); ++on[s])
+      for (chosen[s] = 0; chosen[s] < int(kind.choices[s].size()); ++chosen[s])
+        choose(s + 1, std::max(slowest, at(s).interval));
+  };
+  choose(0, 0);
+  return best;
+}
+
+TEST(Solve, DiesAgainstBruteForce) {
+  int feasible = 0, several = 0, missed = 0;
+  for (uint64_t seed = 5001; seed <= 5300; ++seed) {
+    Drawn drawn(seed, /*isChain=*/true);
+    drawn.addDies();
+    double found = fastest(drawn.problem),
+           best = bruteForceOnDies(drawn.problem);
+    EXPECT_GE(found, best * (1 - 1e-9)) << "seed " << seed;
+    if (std::isinf(best))
+      continue;
+    ++feasible;
+    // Of choices that need less in sum, a die may not hold one.
+    missed += found > best * (1 + 1e-9);
+    EXPECT_LE(lowerBound(drawn.problem), best * (1 + 1e-9)) << "seed " << seed;
+    if (std::isinf(found))
+      continue;
+    auto solution = solveFastest(drawn.problem, {});
+    const std::vector<int> &dies = solution->runs[0].dies;
+    ASSERT_EQ(dies.size(), drawn.problem.stages.size());
+    several += dies.front() != dies.back();
+  }
+  EXPECT_GT(feasible, 120);
+  EXPECT_GT(several, 50);
+  EXPECT_LE(missed, feasible / 10);
+}
+
+TEST(Solve, MoreOfDiesNeverHurts) {
+  int feasible = 0, helped = 0;
+  for (uint64_t seed = 6001; seed <= 6300; ++seed) {
+    Drawn drawn(seed, /*isChain=*/seed % 2 == 0);
+    drawn.addDies();
+    if (seed % 3 == 0)
+      drawn.addSums();
+    double before = fastest(drawn.problem);
+    feasible += std::isfinite(before);
+    Problem die = drawn.problem, wires = drawn.problem, another = drawn.problem,
+            memory = drawn.problem;
+    Place &place = die.places[0];
+    Resources &bigger =
+        place.dies.budgets[drawn.draw(0, int(place.dies.count()) - 1)];
+    for (size_t k = 0; k < bigger.amount.size(); ++k) {
+      double more = bigger.amount[k] * drawn.draw(1, 10) * 0.1;
+      bigger.amount[k] += more;
+      place.budget.amount[k] += more;
+    }
+    wires.places[0].dies.wires += drawn.draw(5, 40);
+    another.places[0].dies.budgets.push_back(
+        drawn.problem.places[0].dies.budgets[0]);
+    another.places[0].budget += drawn.problem.places[0].dies.budgets[0];
+    for (double &rate : memory.places[0].bandwidth)
+      rate *= 2;
+    for (const Problem &more : {die, wires, another, memory}) {
+      double after = fastest(more);
+      EXPECT_LE(after, before * (1 + 2e-4)) << "seed " << seed;
+      helped += after < before * (1 - 1e-3);
+    }
+  }
+  EXPECT_GT(feasible, 120);
+  EXPECT_GT(helped, 50);
 }
 
 TEST(Solve, FewestNodesAndPins) {

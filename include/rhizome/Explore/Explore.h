@@ -51,6 +51,11 @@ struct ClusterPlace {
   std::string device; ///< equal ones have equal contexts except budgets
   gen::DeviceContext context;
   gen::Budget capacity; ///< the device's own, not only the allowed part
+  /// The shares of its resources that route in practice, by name: what a plan
+  /// may use of those that the goal does not bound.
+  std::map<std::string, double> routable;
+  std::vector<gen::Resources> dieCapacity; ///< all that each die has
+  Dies dies;                               ///< with what each may hold
   int64_t streamBits = 64;
   int64_t leastBits = 0;    ///< the narrowest allowed streams, 0: fixed
   std::optional<Wire> wire; ///< none: the device has no connection
@@ -64,7 +69,8 @@ struct Cluster {
   bool isChain = false, mayReplicate = true;
 };
 
-/// The cluster with the part of each device that the goal allows. `explore`
+/// The cluster with the part of each device, and of each of its dies, that the
+/// goal allows or, where it says nothing, that routes in practice. `explore`
 /// sees only this part, and so must code that describes its result.
 Cluster withinParts(Cluster cluster, const Goal &goal);
 
@@ -97,6 +103,7 @@ struct Steering {
     std::string generator = {}; ///< "" for any
     std::string option = {};    ///< an option's key or a part of it, "" for any
     int place = -1;             ///< of the cluster, -1 for any
+    int die = -1;               ///< of its device, -1 for any
     bool cutBefore = false;
     unsigned line = 0; ///< in the user's file, 0 if it has none
     /// `place` holds it as the first of exactly this many replicas, 0: any.
@@ -131,6 +138,7 @@ struct Taken {
   int64_t busyCycles = 0;
   gen::Resources resources; ///< zero except for a region's first operation
   int position = 0;         ///< in the order along the devices
+  int die = 0;              ///< of its device
   int unit = 0;             ///< the index among equal shared units
 };
 
@@ -151,7 +159,11 @@ struct NodeResult {
   gen::Resources resources;         ///< including the endpoint's
   gen::Resources endpoint;          ///< the endpoint's part of them
   gen::Resources errors;            ///< errors of LUTs and FFs
-  std::string bottleneck;           ///< the slowest operation
+  /// What lies on each die of a device with several, without the endpoint, and
+  /// the wires between it and the next one.
+  std::vector<Cost> dies;
+  std::vector<int64_t> wires;
+  std::string bottleneck; ///< the slowest operation
 };
 
 struct Result {

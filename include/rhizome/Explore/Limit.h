@@ -24,6 +24,7 @@ struct Limit {
     Latency,      ///< the latency of the fastest plan
     State,        ///< the way of `stage`, a state, from frame to frame
     Cuts,         ///< all devices have enough, but no cut fits them
+    Dies,         ///< all dies together have enough, but no layout fits them
     Search,       ///< the solver follows too few combinations
     Pins,         ///< what the user decided
     PinOrder,     ///< `stage` is pinned before `other`, which comes first

@@ -66,14 +66,16 @@ struct Stage {
   bool mayCut = true;        ///< may a run begin here?
   bool mustCut = false;      ///< must one?
   int place = -1;            ///< where it must be; -1 for anywhere
+  int die = -1;              ///< on which die of that place; -1 for any
   /// If set, a run holds the stage as the first of exactly this many
   /// replicas, with streams of this width; 0 for any.
   int copies = 0;
   int64_t streamBits = 0;
-  bool isPinned() const { return place >= 0 || mustCut; }
+  bool isPinned() const { return place >= 0 || die >= 0 || mustCut; }
   /// It may be anywhere.
   void unpin() {
     place = -1;
+    die = -1;
     mustCut = false;
     copies = 0;
     streamBits = 0;
@@ -116,6 +118,18 @@ struct Wire : Medium {
   bool operator==(const Wire &) const = default;
 };
 
+/// The dies of a device, in the order of their row: each stage lies on one, and
+/// streams between neighbors pass registers on both sides.
+struct Dies {
+  std::vector<gen::Resources> budgets; ///< empty: one die, with all there is
+  int64_t wires = 0;                   ///< between two neighbors
+  int registers = 0;                   ///< that a beat passes there
+  int border = 0;                      ///< with the border and the link
+  int memory = 0;                      ///< with the ports to off-chip memories
+  size_t count() const { return budgets.size(); }
+  bool operator==(const Dies &) const = default;
+};
+
 struct Place {
   int kind = 0;
   gen::Resources budget; ///< of on-chip resources
@@ -127,6 +141,7 @@ struct Place {
   /// 0 if their width is fixed.
   int64_t leastBits = 0;
   std::optional<Wire> wire; ///< none if the device has no link
+  Dies dies;
   bool operator==(const Place &) const = default;
   /// The budget of a frame that takes this many seconds.
   gen::Resources budgetFor(double seconds) const;
@@ -161,6 +176,10 @@ public:
                       bool enters) = 0;
   /// The link's endpoint.
   virtual Cost endpoint(const struct Place &place, const Ends &ends) = 0;
+  /// A stream from one die to the next one.
+  virtual Cost crossing(int kind, int tensor, int format);
+  /// The wires that it takes there, in both directions.
+  virtual int64_t wires(int tensor, int format);
 };
 
 /// The way of a state to the next frame that takes the most cycles, at least
@@ -216,6 +235,8 @@ struct Run {
   std::vector<int> choices; ///< for each stage of the run
   /// The index among equal shared units for each stage; 0 without one.
   std::vector<int> units;
+  /// The die of each stage; empty on a device with one.
+  std::vector<int> dies;
   Cost cost;               ///< of one copy, with all glue
   int64_t streamBits = 64; ///< of its border
 };

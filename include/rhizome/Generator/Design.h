@@ -13,7 +13,21 @@ namespace rhizome::gen {
 struct Selection {
   Region region;
   Offer offer;
+  int die = 0; ///< where it lies, on a device of several dies
 };
+
+/// The dies of the device that a design is laid out for.
+struct DieRow {
+  int count = 1;
+  int registers = 2; ///< that a beat passes from one die to the next
+  int border = 0;    ///< with the AXI4-Stream ports
+  int memory = 0;    ///< with the ports to off-chip memories
+};
+/// On an actor of a design on several dies: the die's number. A crossing is on
+/// the die that receives.
+inline constexpr const char *kDie = "rhizome.die";
+/// On a crossing: the die that sends.
+inline constexpr const char *kFromDie = "rhizome.from_die";
 
 /// What a design needs to know about its surroundings.
 struct Border {
@@ -23,6 +37,7 @@ struct Border {
   std::string name = "node0";        ///< the design's
   std::vector<Memory> memories = {}; ///< the device's off-chip memories
   const CostContext *cost = nullptr; ///< where states' initial values lie
+  DieRow dies = {};
 };
 
 /// The words that the load chain transfers into a design, one per word of the
@@ -36,6 +51,8 @@ constexpr const char *kLoadSegment = "load";
 /// If units have memories that are filled when the design starts, it has the
 /// head of a load chain, which reads the segment `kLoadSegment` of the first of
 /// `border.memories`.
+/// On a device of several dies, streams pass a crossing from each die to the
+/// next one, and borders and readers of memories lie next to their ports.
 /// What the function keeps (flow::keptBy) goes from the stream of its next
 /// value through a unit to its readers, without a port.
 flow::DesignOp buildDesign(mlir::func::FuncOp network,
@@ -82,6 +99,19 @@ struct ActorSpans {
 };
 /// From the empty pipeline, with a source that always offers.
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
+
+/// What lies on each die: resources with their variances; arbiters of memories
+/// are on the die with the ports.
+struct DieCost {
+  Resources resources;
+  double lutVariance = 0, ffVariance = 0;
+};
+std::vector<DieCost> costOfDies(flow::DesignOp design, const DieRow &dies,
+                                const CostContext &context,
+                                const MemoryImages *images = nullptr);
+/// The wires between each die and the next one, in both directions: streams,
+/// and the load chain where its places lie on both sides.
+std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies);
 
 /// The sum over all actors; `error` is its error, since actors deviate
 /// independently.

@@ -102,6 +102,9 @@ struct PlannedSegment {
 /// One actor of the design and the model's node it came from.
 struct PlannedActor {
   std::string name, kind, node;
+  /// The die that it lies on, "" on a device with one; for a crossing that
+  /// which receives, and the one that sends.
+  std::string die, fromDie;
   std::string module; ///< that it is an instance of
   int64_t intervalCycles = 0;
   /// The predicted resources by name; halves of block RAMs occur.
@@ -124,7 +127,18 @@ struct PlannedOperation {
   std::string option;    ///< the option's key, "stream/matvec?pe=4&simd=9&…"
   std::string text;      ///< for people, "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
+  std::string die; ///< "" on a device with one
   bool operator==(const PlannedOperation &) const = default;
+};
+
+/// What lies on a die of a node's device.
+struct PlannedDie {
+  std::string name;
+  std::map<std::string, int64_t> budget;   ///< what it may hold, by resource
+  std::map<std::string, double> resources; ///< predicted
+  /// Wires to the next die in the row, and how many there are; 0 for the last.
+  int64_t wires = 0, wiresAvailable = 0;
+  bool operator==(const PlannedDie &) const = default;
 };
 
 /// An operation of the model whose output channels are split over several
@@ -173,6 +187,7 @@ struct PlannedNode {
   std::vector<std::string> simulationModels;
   std::vector<PlannedOperation> operations;
   std::vector<PlannedActor> actors;
+  std::vector<PlannedDie> dies; ///< empty on a device with one
   std::vector<BorderPort> inputs, outputs;
   std::vector<PlannedMemory> memories;
   std::vector<MemoryPort> memoryPorts;

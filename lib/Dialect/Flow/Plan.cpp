@@ -101,7 +101,8 @@ LogicalResult NodeOp::verifyRegions() {
 
 LogicalResult ChoiceOp::verify() {
   if (llvm::any_of(ArrayRef<IntegerAttr>{getNthAttr(), getBusyCyclesAttr(),
-                                         getPositionAttr(), getUnitAttr()},
+                                         getPositionAttr(), getUnitAttr(),
+                                         getDieAttr()},
                    [](IntegerAttr n) { return n.getInt() < 0; }))
     return emitOpError("C1: a number is negative");
   if (getOp().empty() || getGenerator().empty() || getKey().empty())

@@ -133,7 +133,8 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
     The `nth` operation `op` of the model's node `node` takes the offer `key` of
     `generator`, alone or with the operations around it that have the same one.
     `position` is its place along the devices, `unit` which of several
-    equal shared units it takes. `summary` is for people.
+    equal shared units it takes, `die` on which die of its device it lies.
+    `summary` is for people.
 
     - (C1) numbers are not negative.
     - (C2) operation, generator and key are not empty; a node without a name is
@@ -152,7 +153,8 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
   let arguments = (ins StrAttr:$node, StrAttr:$op, I64Attr:$nth,
                        StrAttr:$generator, StrAttr:$key, StrAttr:$summary,
                        I64Attr:$busy_cycles, DenseF64ArrayAttr:$resources,
-                       I64Attr:$position, I64Attr:$unit);
+                       I64Attr:$position, I64Attr:$unit,
+                       DefaultValuedAttr<I64Attr, "0">:$die);
   let assemblyFormat = "$node $op custom<Count>($nth) `takes` $generator $key attr-dict-with-keyword";
   let hasVerifier = 1;
 }

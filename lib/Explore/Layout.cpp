@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Layouts by search: what is missing on all dies together falls with every
+// step, then the number of wires.
+#include "Layout.h"
+#include <algorithm>
+#include <cmath>
+
+namespace rhizome::explore {
+using gen::Resources;
+constexpr size_t kOnChip = gen::kResourceNames.size();
+
+namespace {
+/// A layout that is changed item by item.
+class Search {
+public:
+  explicit Search(const Layout &layout)
+      : layout(layout), dies(int(layout.room.size())),
+        streamsOf(layout.items.size()), used(layout.room.size()),
+        wires(layout.room.size()) {
+    for (int s = 0; s < int(layout.streams.size()); ++s) {
+      auto add = [&](int item) {
+        if (item != Layout::kBorder &&
+            (streamsOf[item].empty() || streamsOf[item].back() != s))
+          streamsOf[item].push_back(s);
+      };
+      add(layout.streams[s].from);
+      for (int to : layout.streams[s].to)
+        add(to);
+    }
+  }
+
+  std::optional<std::vector<int>> all();
+  std::optional<std::vector<int>> descend();
+
+private:
+  /// Layouts of few items that are all tried.
+  static constexpr double kMostTried = 4096;
+  static constexpr int kBeginnings = 4, kMostSteps = 400;
+  /// If the first search ends with so much missing, others do not help.
+  static constexpr double kHopeless = 0.1;
+
+  const Layout &layout;
+  const int dies;
+  std::vector<std::vector<int>> streamsOf; ///< by item
+  std::vector<int> on;                     ///< the die of each item
+  std::vector<Cost> used;                  ///< of each die
+  std::vector<int64_t> wires;              ///< from each die to the next one
+
+  int dieOf(int item) const {
+    return item == Layout::kBorder ? layout.border : on[item];
+  }
+  void add(Cost &sum, const Cost &cost, double sign) const {
+    for (size_t k = 0; k < kOnChip; ++k)
+      sum.resources.amount[k] += sign * cost.resources.amount[k];
+    sum.lutVariance += sign * cost.lutVariance;
+    sum.ffVariance += sign * cost.ffVariance;
+  }
+  void addStream(const Layout::Stream &stream, int sign) {
+    int from = dieOf(stream.from), low = from, high = from;
+    for (int to : stream.to) {
+      low = std::min(low, dieOf(to));
+      high = std::max(high, dieOf(to));
+    }
+    for (int d = low; d < high; ++d) {
+      wires[d] += sign * stream.wires;
+      add(used[d < from ? d : d + 1], stream.crossing, sign);
+    }
+  }
+  void move(int item, int die) {
+    for (int s : streamsOf[item])
+      addStream(layout.streams[s], -1);
+    add(used[on[item]], layout.items[item].cost, -1);
+    on[item] = die;
+    add(used[die], layout.items[item].cost, 1);
+    for (int s : streamsOf[item])
+      addStream(layout.streams[s], 1);
+  }
+  void place(std::vector<int> layout);
+  double missing() const;
+  int64_t wiresInUse() const;
+  bool mayMove(int item) const { return layout.items[item].die < 0; }
+  std::vector<int> beginning(int which) const;
+  bool improve();
+};
+
+/// The shares of dies and wires that are missing; 0 if everything fits.
+double Search::missing() const {
+  double sum = 0;
+  for (int d = 0; d < dies; ++d) {
+    for (size_t k = 0; k < kOnChip; ++k) {
+      double need = used[d].resources.amount[k];
+      if (layout.errorBars && k < 2)
+        need += std::sqrt(
+            std::max(0.0, k == 0 ? used[d].lutVariance : used[d].ffVariance));
+      double room = layout.room[d].amount[k] * layout.share;
+      if (need > room * (1 + 1e-12) + 1e-6)
+        sum += (need - room) / std::max(1.0, room);
+    }
+    if (wires[d] > layout.wires)
+      sum += double(wires[d] - layout.wires) / double(layout.wires + 1);
+  }
+  return sum;
+}
+
+int64_t Search::wiresInUse() const {
+  int64_t sum = 0;
+  for (int64_t count : wires)
+    sum += count;
+  return sum;
+}
+
+void Search::place(std::vector<int> where) {
+  on = std::move(where);
+  std::fill(used.begin(), used.end(), Cost());
+  std::fill(wires.begin(), wires.end(), 0);
+  for (size_t i = 0; i < on.size(); ++i)
+    add(used[on[i]], layout.items[i].cost, 1);
+  for (const Layout::Stream &stream : layout.streams)
+    addStream(stream, 1);
+}
+
+/// All layouts, if there are few; the first with the fewest wires.
+std::optional<std::vector<int>> Search::all() {
+  std::vector<int> where(layout.items.size());
+  std::optional<std::vector<int>> best;
+  int64_t least = INT64_MAX;
+  auto next = [&](auto &self, size_t item) -> void {
+    if (item == where.size()) {
+      place(where);
+      if (missing() <= 0 && wiresInUse() < least) {
+        least = wiresInUse();
+        best = where;
+      }
+      return;
+    }
+    int fixed = layout.items[item].die;
+    for (int d = 0; d < dies; ++d)
+      if (fixed < 0 || fixed == d) {
+        where[item] = d;
+        self(self, item + 1);
+      }
+  };
+  next(next, 0);
+  return best;
+}
+
+/// Everything next to the border; the row upwards or downwards, each die with
+/// the same part of the sum of shares; or of those of what is scarcest.
+std::vector<int> Search::beginning(int which) const {
+  Resources all, room;
+  for (const Layout::Item &item : layout.items)
+    all += item.cost.resources;
+  for (const Resources &die : layout.room)
+    room += die;
+  // The weight of each resource, by how scarce it is.
+  std::array<double, kOnChip> weight{};
+  for (size_t k = 0; k < kOnChip; ++k)
+    if (room.amount[k] > 0 && all.amount[k] > 0) {
+      double share = all.amount[k] / room.amount[k];
+      weight[k] = (which == 3 ? std::pow(share, 4) : share) / all.amount[k];
+    }
+  double sum = 0, whole = 0;
+  for (size_t k = 0; k < kOnChip; ++k)
+    whole += weight[k] * all.amount[k];
+  std::vector<int> where;
+  for (const Layout::Item &item : layout.items) {
+    double size = 0;
+    for (size_t k = 0; k < kOnChip; ++k)
+      size += weight[k] * item.cost.resources.amount[k];
+    int die = std::min(dies - 1, int((sum + size / 2) / whole * dies));
+    if (which == 2)
+      die = dies - 1 - die;
+    if (which == 0)
+      die = layout.border;
+    where.push_back(item.die >= 0 ? item.die : die);
+    sum += size;
+  }
+  return where;
+}
+
+/// The best move of an item or swap of two; false if none helps.
+bool Search::improve() {
+  const double now = missing();
+  const int64_t taken = wiresInUse();
+  const int n = int(on.size());
+  double least = now;
+  int64_t fewest = taken;
+  std::array<int, 4> best{-1, 0, -1, 0}; // an item and its die, twice
+  auto consider = [&](std::array<int, 4> change) {
+    double left = missing();
+    int64_t count = wiresInUse();
+    bool better = left < least - 1e-9 || (left <= least && count < fewest);
+    if (better) {
+      least = left;
+      fewest = count;
+      best = change;
+    }
+  };
+  for (int i = 0; i < n; ++i) {
+    if (!mayMove(i))
+      continue;
+    const int home = on[i];
+    for (int d = 0; d < dies; ++d)
+      if (d != home) {
+        move(i, d);
+        consider({i, d, -1, 0});
+      }
+    move(i, home);
+  }
+  // Swaps are many: only where moves do not help.
+  for (int i = 0; best[0] < 0 && now > 0 && i < n; ++i)
+    for (int j = i + 1; j < n; ++j) {
+      const int a = on[i], b = on[j];
+      if (a == b || !mayMove(i) || !mayMove(j))
+        continue;
+      move(i, b);
+      move(j, a);
+      consider({i, b, j, a});
+      move(j, b);
+      move(i, a);
+    }
+  if (best[0] < 0)
+    return false;
+  move(best[0], best[1]);
+  if (best[2] >= 0)
+    move(best[2], best[3]);
+  return true;
+}
+
+std::optional<std::vector<int>> Search::descend() {
+  if (std::pow(double(dies), double(layout.items.size())) <= kMostTried)
+    return all();
+  std::optional<std::vector<int>> best;
+  int64_t least = INT64_MAX;
+  for (int which = 0; which < kBeginnings; ++which) {
+    place(beginning(which));
+    for (int step = 0; step < kMostSteps && improve(); ++step)
+      ;
+    if (missing() <= 0 && wiresInUse() < least) {
+      least = wiresInUse();
+      best = on;
+    }
+    if (best ? which == 2 || least == 0 : missing() > kHopeless)
+      break;
+  }
+  return best;
+}
+} // namespace
+
+std::optional<std::vector<int>> layOut(const Layout &layout) {
+  return Search(layout).descend();
+}
+} // namespace rhizome::explore
