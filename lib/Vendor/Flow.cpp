@@ -25,13 +25,14 @@ static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
          map.map("families", flow.families) &&
          map.mapOptional("shell", flow.shell) &&
          map.mapOptional("max_streams", flow.maxStreams) &&
-         map.map("files", flow.files);
+         map.mapOptional("dies", flow.dies) && map.map("files", flow.files);
 }
 } // namespace rhizome::vendor
 
 bool vendor::Flow::serves(const Device &device) const {
   return families.count(device.family) &&
-         (shell.empty() || shell == device.shell);
+         (shell.empty() || shell == device.shell) &&
+         (!dies || !device.dies.dies.empty());
 }
 
 static Expected<vendor::Flow> readFlow(const std::string &folder) {
@@ -138,9 +139,9 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
     return flows.takeError();
   json::Object values = valuesOf(node, device, clockMhz, configuration);
   for (const Flow &flow : *flows) {
-    if (!flow.serves(device))
+    if (!flow.serves(device) || (flow.dies && node.dies.empty()))
       continue;
-    if (!node.memoryPorts.empty()) {
+    if (!node.memoryPorts.empty() && !flow.dies) {
       notes.push_back(formatv("no files for {0}: the design reads a memory "
                               "outside the chip, '{1}', and the project has no "
                               "port to it yet",

@@ -74,6 +74,27 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
   for (const json::Value &output : outputs)
     borders.push_back(output);
 
+  json::Array dies;
+  for (const PlannedDie &die : node.dies) {
+    json::Array cells;
+    for (const PlannedActor &actor : node.actors) {
+      const std::string cell = "u_" + actor.name;
+      if (actor.fromDie.empty()) {
+        if (actor.die == die.name)
+          cells.push_back(cell);
+        continue;
+      }
+      if (actor.fromDie == die.name)
+        cells.push_back(cell + "/u_from");
+      if (actor.die == die.name)
+        cells.push_back(cell + "/u_to");
+    }
+    if (!cells.empty())
+      dies.push_back(
+          json::Object{{"die", die.name}, {"cells", std::move(cells)}});
+  }
+  const bool hasDies = !dies.empty();
+
   // An actor's string parameters are names of files; images are those in hex.
   std::set<std::string> images;
   for (const PlannedActor &actor : node.actors)
@@ -96,6 +117,8 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"platform", device.platform},
       {"has_memory", device.memory && !device.platform.empty()},
       {"is_7series", device.family == "7series"},
+      {"has_dies", hasDies},
+      {"dies", std::move(dies)},
       {"top", node.top},
       {"node_top", node.nodeTop},
       {"has_link", !node.nodeTop.empty()},

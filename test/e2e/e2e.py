@@ -13,6 +13,7 @@ import bounded
 import boards
 import clients
 import cluster
+import dies
 import drivers
 import explore
 import faults
@@ -110,6 +111,7 @@ SUITES = {
     "phases": phases.phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
+    "dies": dies.dies,
     "weights": weights.weights,
     "wheel": wheels.wheel,
     "python": python.python,

@@ -140,6 +140,34 @@ TEST(Flows, MemoryPortsAreNotServedYet) {
             std::string::npos);
 }
 
+TEST(Flows, DiesHaveTheirBlocks) {
+  PlannedNode node = toyNode(1, 512);
+  for (const char *name : {"SLR0", "SLR1"})
+    node.dies.emplace_back().name = name;
+  node.actors[0].die = "SLR0";
+  node.actors[1].name = "cross";
+  node.actors[1].die = "SLR1";
+  node.actors[1].fromDie = "SLR0";
+  Written written = write(node, device("xcu280"), 300);
+  const std::string &text = written.files["floorplan/rhz_dies.xdc"];
+  EXPECT_NE(text.find("create_pblock rhz_SLR0\n"
+                      "resize_pblock rhz_SLR0 -add SLR0\n"
+                      "add_cells_to_pblock rhz_SLR0 [get_cells [list \\\n"
+                      "  u_conv1_matvec \\\n"
+                      "  u_cross/u_from \\\n"
+                      "]]\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  u_cross/u_to \\\n"), std::string::npos) << text;
+  EXPECT_NE(written.files["vivado/build.tcl"].find("rhz_dies.xdc"),
+            std::string::npos);
+  // The constraints need no port to a memory.
+  node.memoryPorts = {{"m_axi_hbm2_0", "hbm2", 0, 256, 4096}};
+  written = write(node, device("xcu280"), 300);
+  EXPECT_EQ(written.files.size(), 1u);
+  EXPECT_TRUE(written.files.count("floorplan/rhz_dies.xdc"));
+}
+
 TEST(Flows, WhatAShellCannotDoIsNoted) {
   Written written = write(toyNode(2, 64), device("xcku060-role"), 156.25);
   EXPECT_FALSE(written.files.count("cloudfpga/role.xdc"));

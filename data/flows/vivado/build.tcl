@@ -33,6 +33,9 @@ if {$pins eq ""} {
   read_xdc $pins
   synth_design -top $top -part $part
 }
+{{#has_dies}}
+read_xdc [file join $here .. floorplan rhz_dies.xdc]
+{{/has_dies}}
 write_checkpoint -force post_synth.dcp
 report_utilization -hierarchical -file post_synth_utilization.rpt
 

@@ -15,6 +15,11 @@ file mkdir $out_dir
 create_project -force $top [file join $out_dir project] -part $part
 add_sources
 add_files -fileset constrs_1 -norecurse [file join $here rhz_top.xdc]
+{{#has_dies}}
+set floorplan [file join $here .. floorplan rhz_dies.xdc]
+add_files -fileset constrs_1 -norecurse $floorplan
+set_property used_in_synthesis false [get_files $floorplan]
+{{/has_dies}}
 set_property top $top [get_filesets sources_1]
 update_compile_order -fileset sources_1
 set_property -name {STEPS.SYNTH_DESIGN.ARGS.MORE OPTIONS} \

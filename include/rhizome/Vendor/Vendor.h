@@ -20,6 +20,9 @@ struct Flow {
   std::string shell;
   /// Maximum number of inputs, and of outputs; 0: any number.
   int64_t maxStreams = 0;
+  /// Only for plans on several dies, also for those with memories outside the
+  /// chip.
+  bool dies = false;
   std::map<std::string, std::string> files; ///< name and purpose
   std::string folder;                       ///< where the templates are
 
