@@ -40,7 +40,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
           .add_option(
               "--goal", request.goal,
               "bounds: throughput=N/s, latency=T(ns|us|ms|s), nodes=N, and per "
-              "device lut=, ff=, dsp=, bram=, uram= and lutram=N or P%; and an "
+              "device lut=, ff=, dsp=, bram=, uram= and lutram=N or P%, "
+              "otherwise what its file says routes; and an "
               "objective: max-throughput, min-latency, min-resources or "
               "min-nodes; separated by commas")
           ->default_str("max-throughput")
