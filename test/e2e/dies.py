@@ -104,10 +104,34 @@ def in_a_cluster(suite):
     suite.check(len(nodes) == 2 and all(used), f"dies of the nodes: {used}")
 
 
+def pinned(suite):
+    """A steering file puts an operation on a die."""
+    file, steer = device(suite, 2, 0), suite.work / "steer.yaml"
+    package = suite.work / "pinned.rhz"
+
+    def compiled(die):
+        steer.write_text(f"nodes:\n  conv4: {{die: {die}}}\n")
+        return suite.run("compile", DIGITS, "--device", file, "--goal",
+                         "throughput=20000/s", "--steer", steer, "-o", package,
+                         "--json")
+
+    result = compiled(3)
+    good = result.status == 0
+    plan = json.loads((package / "plan.json").read_text()) if good else {}
+    where = {o["name"]: o["die"] for n in plan.get("nodes", [])
+             for o in n["operations"]}
+    suite.check(where.get("conv4") == "SLR3", f"conv4 is put on {where}",
+                result.command)
+    refused = compiled(4)
+    suite.check(refused.status != 0 and "there is no die 4" in refused.message,
+                f"a die that is not there: {refused.message}", refused.command)
+
+
 def dies(suite):
     on_dies(suite, 2, 0, "throughput=30000/s")
     on_dies(suite, 5, 2, "throughput=20000/s")
     in_a_cluster(suite)
+    pinned(suite)
     # A goal that bounds a resource takes the place of the share that routes.
     file = device(suite, 2, 0)
     asked = suite.run("explore", DIGITS, "--device", file, "--goal",
