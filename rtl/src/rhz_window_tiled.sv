@@ -67,6 +67,9 @@ module rhz_window_tiled #(
     rows = clamped((tile * TileRows + TileRows - 1) * StrideH - PadTop + Extent - 1, Height - 1) + 1;
     needed = ((rows > oldest(tile + 1)) ? rows : oldest(tile + 1)) - oldest(tile);
   endfunction
+  function automatic int freed(input int tile);
+    freed = oldest(tile + 1) - oldest(tile);
+  endfunction
   function automatic int most_needed(input int count);
     int tile;
     most_needed = 0;
@@ -86,7 +89,7 @@ module rhz_window_tiled #(
     int tile;
     rows = '0;
     for (tile = 0; tile < count; tile = tile + 1)
-      rows = rows | ((Tiles*CountW)'(oldest(tile + 1) - oldest(tile)) << (tile * CountW));
+      rows = rows | ((Tiles*CountW)'(freed(tile)) << (tile * CountW));
     all_freed = rows;
   endfunction
   localparam logic [Tiles*CountW-1:0] Needed = all_needed(Tiles);

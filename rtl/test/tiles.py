@@ -11,7 +11,9 @@ from cases import Case, Port, cut, maker, number, pick
        {"Height": 4, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1, "TileRows": 4,
         "OutHeight": 4, "spare": 4, "Repeat": 3},
        {"Height": 6, "KernelH": 1, "StrideH": 3, "OutHeight": 2, "pad": 0, "TileRows": 1},
-       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2})
+       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2},
+       {"Height": 20, "Width": 2, "KernelH": 3, "StrideH": 1, "DilationH": 1, "pad": 1,
+        "OutHeight": 20, "TileRows": 1, "Channels": 1, "Repeat": 1})
 def window_tiled(rng, fixed):
     p = pick(rng, fixed, Elem=(1, 8), Channels=(1, 6), Height=(1, 7), Width=(1, 6),
              KernelH=(1, 4), KernelW=(1, 3), StrideH=(1, 3), StrideW=(1, 3),

@@ -4,6 +4,7 @@
 #include "Models.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
+#include <bit>
 
 namespace rhizome::gen {
 namespace {
@@ -98,24 +99,18 @@ void WindowTiledUnit::structure(Builder &b) const {
                         b.get("Repeat"), tiles, rowWords})
     b.counter(count);
   b.counter(memWords, false);
-  // Stored rows: a row more, those of a tile less, enough for a tile.
-  const int64_t count = clog2(rows + 1);
+  const int64_t count = clog2(rows + 1); // of stored rows
   b.ff(double(count + 1));
-  b.adder(2, count);
-  b.compare(tiles > 1 ? 1 : 0, count);
-  b.term(Term::Control, double((tiles > 1 ? 3 : 1) * count));
   // Rows of the tile, of the kernel, of the position: as bases in the memory,
-  // whose steps take two sums each, and in the frame.
-  const int64_t base = clog2(2 * memWords + 1),
+  // multiples of a row's words, whose steps take two sums each, and in the
+  // frame.
+  const int64_t base = clog2(2 * memWords + 1) -
+                       std::countr_zero(uint64_t(rowWords)),
                 y = clog2(b.get("OutHeight") * b.get("StrideH") + height +
                           b.get("PadTop") + extent + 1) +
                     1;
   const int64_t steps = (tiles > 1) + (kernelH > 1) + (tileRows > 1);
   b.ff(double(3 * (base + y)));
-  b.adder(double(2 * steps + 2), base);
-  b.adder(double(steps + 1), y);
-  b.term(Term::Select, double((steps + 3) * base + 3 * y));
-  // Columns.
   const int64_t column =
       clog2((outWidth * b.get("StrideW") + width + b.get("PadLeft") +
              kernelW * b.get("DilationW") + 1) *
@@ -124,10 +119,14 @@ void WindowTiledUnit::structure(Builder &b) const {
       1;
   const int64_t columns = (outWidth > 1) + (kernelW > 1);
   b.ff(double(2 * column));
-  b.adder(double(columns + 1), column);
-  b.term(Term::Select, double(2 * column));
   const int64_t address = addressBits(memWords);
-  b.adder(words > 1 ? 2 : 1, address);
+  // Twice the LUTs of the carry chains that a window of one position has: every
+  // sum is followed by a choice. So Yosys builds eight such windows, to 33
+  // LUTs.
+  b.adder(double(2 * (2 * steps + 2)), base);
+  b.adder(double(2 * (steps + 1)), y);
+  b.adder(double(2 * (columns + 1)), column);
+  b.adder(words > 1 ? 4 : 2, address);
   b.ff(double(2 * address + 2));
   b.delay(1, 2);
   b.ff(double(ge)); // what is written

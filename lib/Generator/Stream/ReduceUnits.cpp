@@ -261,6 +261,9 @@ void sharedWeights(Builder &b) {
   b.counter(positions);
   b.counter(positions);
   b.ff(1);
+  // Their flags enable the counter of folds and the beats: as many LUTs, as
+  // measured with 2 to 64 positions.
+  b.mux(10, 2);
   if (b.get("Bias") && b.get("OutFolds") > 1)
     b.counter(positions);
   if (b.get("Folds") == 1)
