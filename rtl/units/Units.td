@@ -11,5 +11,5 @@ include "Circuit.td"
 def Units : UnitList<[
     Window, Matvec, MatvecResident, MatvecStreamed, LaneReduce,
     DepthwiseResident,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo, StateUnit,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Fork, Fifo, StateUnit,
     MemReader, LoadReader, Circuit]>;
