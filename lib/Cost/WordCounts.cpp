@@ -55,9 +55,16 @@ public:
   /// The bit above which a sum has bits of more than one operand.
   int64_t start(const Word &n) const {
     int64_t b = n.shift + zeros[n.b];
-    return n.op == Op::Add   ? std::max(b, zeros[n.a])
-           : n.op == Op::Sub ? b
-                             : zeros[n.a];
+    switch (n.op) {
+    case Op::Add:
+      return std::max(b, zeros[n.a]);
+    case Op::AddNot: // nothing carries into zeros above ones
+      return std::max(n.shift, zeros[n.a]);
+    case Op::Rsub:
+      return zeros[n.a];
+    default:
+      return b;
+    }
   }
 
 private:
@@ -75,6 +82,8 @@ void Reads::findZeros() {
     const Word &n = c.nodes[i];
     if (n.op == Op::Constant)
       zeros[i] = zerosBelow(n.value);
+    else if (n.op == Op::AddNot)
+      zeros[i] = std::min(zeros[n.a], n.shift);
     else if (n.isSum())
       zeros[i] = std::min(zeros[n.a], n.shift + zeros[n.b]);
     else if (n.op == Op::Floor)
@@ -101,7 +110,8 @@ void Reads::readOperands(size_t node, int stage) {
     break;
   case Op::Add:
   case Op::Sub:
-  case Op::Rsub: {
+  case Op::Rsub:
+  case Op::AddNot: {
     int64_t from = std::min(low, start(n));
     read(n.a, stage, from, high);
     read(n.b, stage, from - n.shift, high - n.shift);
@@ -377,6 +387,7 @@ void Logic::add(size_t node) {
   case Op::Add:
   case Op::Sub:
   case Op::Rsub:
+  case Op::AddNot:
     addSum(node);
     break;
   case Op::Even: // whether any is one, and the bit that this clears

@@ -23,6 +23,8 @@ int64_t WordGraph::adderBits(const Word &n) const {
   bool disjoint = a.lo >= 0 && a.bits() <= n.shift;
   if (n.op == Op::Add && (disjoint || (a.lo == 0 && a.hi == 0)))
     return 0;
+  if (n.op == Op::AddNot && disjoint)
+    return 0;
   return std::max<int64_t>(n.bits() - n.shift, 0);
 }
 

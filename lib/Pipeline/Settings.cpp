@@ -125,6 +125,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
   text("device", request.device);
   text("board", request.board);
   text("cluster", request.cluster);
+  text("border", request.border);
   if (request.clockMhz)
     list.set("clock_mhz", b.getF64FloatAttr(*request.clockMhz));
   if (done < Phase::Explore) {
@@ -338,6 +339,8 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
     return text(steered, request.steer);
   if (name == "plan")
     return text(steered, request.plan);
+  if (name == "border")
+    return text(request.isGiven("--border"), request.border);
   if (name == "clock_mhz") {
     std::optional<double> clock;
     if (!reader.real(entry, clock))

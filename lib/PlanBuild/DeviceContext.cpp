@@ -52,6 +52,8 @@ planbuild::costContextOf(const Device &device) {
   cost.shiftRegisters = family->mapping.shiftRegisters;
   cost.halfBlocks = family->mapping.halfBlocks;
   cost.lutramBits = family->mapping.lutramBits;
+  cost.delays = {family->delays.level, family->delays.chain,
+                 family->delays.chainBit, family->delays.reg};
   auto model = costModelOf(*family);
   if (!model)
     return model.takeError();

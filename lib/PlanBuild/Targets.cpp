@@ -4,6 +4,7 @@
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"
+#include "rhizome/Generator/Shared.h"
 
 using namespace rhizome;
 using namespace rhizome::planbuild;
@@ -92,6 +93,8 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
   // There is no PLL on a board: the oscillator is the design's clock.
   if (board)
     device->clockMhz = board->clockMhz;
+  if (request.border == "wide")
+    device->streamBits = gen::kWideBorder;
   if (llvm::Error error = addPlace(targets, *device, request.clockMhz))
     return std::move(error);
   return targets;

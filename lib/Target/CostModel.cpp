@@ -50,6 +50,20 @@ FamilyModel readModel(const YAML::Node &root) {
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
   m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");
   mapping.finish();
+  if (map.find("delays")) {
+    target::Mapping delays = map.section("delays");
+    m.delays.level = delays.get<double>("level_ns");
+    m.delays.chain = delays.get<double>("chain_ns");
+    m.delays.chainBit = delays.get<double>("chain_bit_ns");
+    m.delays.reg = delays.get<double>("register_ns");
+    if (!(m.delays.level > 0) || m.delays.chain < 0 || m.delays.chainBit < 0 ||
+        m.delays.reg < 0)
+      throw Mistake{lineOf(map.find("delays")),
+                    "'level_ns' must be positive, and no delay negative"};
+    if (YAML::Node sources = delays.find("sources"))
+      m.delays.sources = sources.as<std::vector<std::string>>();
+    delays.finish();
+  }
   if (map.find("like")) {
     m.like = map.get<std::string>("like");
     map.finish();
@@ -105,6 +119,7 @@ Expected<FamilyModel> rhizome::loadFamilyModel(StringRef family) {
   like->family = model->family;
   like->like = model->like;
   like->mapping = model->mapping;
+  like->delays = model->delays;
   return like;
 }
 
@@ -114,12 +129,18 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
   auto flag = [](bool value) { return value ? "true" : "false"; };
   os << "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
      << "# Written by 'rhizome characterize --family " << m.family
-     << "'; the 'mapping' part is kept as it is here.\n"
+     << "'; the 'mapping' and 'delays' parts are kept as they are here.\n"
      << "family: " << m.family
      << "\nmapping:\n  shift_registers: " << flag(m.mapping.shiftRegisters)
      << "\n  half_blocks: " << flag(m.mapping.halfBlocks)
      << "\n  lutram_bits: " << m.mapping.lutramBits
-     << "\ntool: " << yamlScalar(m.tool)
+     << formatv("\ndelays:\n  level_ns: {0:F3}\n  chain_ns: {1:F3}\n"
+                "  chain_bit_ns: {2:F4}\n  register_ns: {3:F3}",
+                m.delays.level, m.delays.chain, m.delays.chainBit, m.delays.reg)
+     << (m.delays.sources.empty() ? "" : "\n  sources:");
+  for (const std::string &source : m.delays.sources)
+    os << "\n    - " << yamlScalar(source);
+  os << "\ntool: " << yamlScalar(m.tool)
      << "\noptions: " << yamlScalar(m.options) << "\nseed: " << m.seed
      << (m.added.empty() ? "" : "\nadded:");
   for (const std::string &package : m.added)

@@ -189,6 +189,10 @@ Device readDevice(const YAML::Node &root) {
     throw Mistake{lineOf(map.find("stream_bits")),
                   "'stream_bits' is " + std::to_string(d.streamBits) +
                       ", not whole bytes"};
+  if (d.streamBits > 2048)
+    throw Mistake{lineOf(map.find("stream_bits")),
+                  "'stream_bits' is " + std::to_string(d.streamBits) +
+                      "; up to 2048 are supported, and --border wide beyond"};
   d.lutInputs = positive(map, "lut_inputs");
   d.bramBits = positive(map, "bram_bits");
   d.bramMaxWidth = positive(map, "bram_max_width");

@@ -158,6 +158,17 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
           flow.tool, flow.maxStreams, node.inputs.size(), node.outputs.size()));
       continue;
     }
+    // Only ports as wide as a frame differ.
+    if (flow.maxStreams && node.nodeTop.empty() &&
+        any_of(concat<const BorderPort>(node.inputs, node.outputs),
+               [&](const BorderPort &port) {
+                 return port.dataWidth != node.outputs.front().dataWidth;
+               })) {
+      notes.push_back(formatv("no files for {0}: its streams have one width, "
+                              "those of --border wide have several",
+                              flow.tool));
+      continue;
+    }
     if (!flow.shell.empty() && clockMhz != device.clockMhz)
       notes.push_back(formatv("the shell '{0}' drives the design with {1} MHz, "
                               "not with {2} MHz",

@@ -149,11 +149,6 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
           text && text->ends_with(".hex"))
         images.insert(text->str());
 
-  assert(all_of(concat<const BorderPort>(node.inputs, node.outputs),
-                [&](const BorderPort &port) {
-                  return port.dataWidth == node.outputs.front().dataWidth;
-                }) &&
-         "a device's streams are of one width");
   double periodNs = 1000 / clockMhz;
   return json::Object{
       {"version", version()},

@@ -52,6 +52,29 @@ def AxisOutUnit : Border<"axis_out"> {
                         "FrameElements / Row * ceilDiv(Row, Lanes)">, AxisOut<"m_axis", "DataWidth">];
 }
 
+class WideBorder<string name> : Unit<name> {
+  let Latency = "0";
+  let Parameters = [
+    Width<"DataWidth", "bits of tdata: a frame in whole bytes">,
+    Width<"Width", "bits of a frame">,
+    Depth
+  ];
+  let Characterized = ["fork"];
+}
+
+def WideIn : WideBorder<"wide_in"> {
+  let Summary = "a whole frame a beat from a port, without registers";
+  let Module = [rhz_wide_in];
+  let Ports = [AxisIn<"s_axis", "DataWidth">, Status<"err_o", "16">,
+               StreamOut<"out", "Width", "1">];
+}
+
+def WideOut : WideBorder<"wide_out"> {
+  let Summary = "a whole frame a beat to a port, without registers";
+  let Module = [rhz_wide_out];
+  let Ports = [StreamIn<"in", "Width", "1">, AxisOut<"m_axis", "DataWidth">];
+}
+
 def Fork : Unit<"fork"> {
   let Summary = "one beat into every output";
   let Latency = "1 + V";

@@ -20,6 +20,8 @@ def rhz_outbuf : Source<[rhz_counter]>;
 def rhz_gearbox : Source<[
     rhz_counter, rhz_tally, rhz_at_least, rhz_ring_position, rhz_rotate_in,
     rhz_rotate_out, rhz_outbuf]>;
+def rhz_wide_in : Source<[]>;
+def rhz_wide_out : Source<[]>;
 def rhz_axis_in : Source<[rhz_counter, rhz_gearbox]>;
 def rhz_axis_out : Source<[rhz_counter, rhz_gearbox]>;
 def rhz_concat : Source<[rhz_counter, rhz_outbuf]>;

@@ -11,5 +11,5 @@ include "Circuit.td"
 def Units : UnitList<[
     Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
+    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

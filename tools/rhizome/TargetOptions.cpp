@@ -114,6 +114,17 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                    ? ""
                    : "'" + text + "' is not a clock";
       });
+  command
+      .add_option(
+          "--border", request.border,
+          "the ports of a device alone: axi, as wide as the device's "
+          "streams, or wide: as wide as a frame (up to 4,096 bits) and, "
+          "where a beat is a frame, without registers, which saves "
+          "four cycles")
+      ->check(CLI::IsMember({"axi", "wide"}))
+      ->option_text("BORDER [axi]")
+      ->excludes(board)
+      ->excludes("--cluster");
   command.add_flag("--accept-nearest", request.acceptNearest,
                    "if the goal cannot be met, take the nearest plan");
   addModelOptions(command, request.model);

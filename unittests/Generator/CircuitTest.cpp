@@ -63,6 +63,19 @@ TEST(CircuitCounts, SumsUpToTheLastBitThatIsRead) {
   EXPECT_EQ(a.get("wideSumBits"), 5);
 }
 
+TEST(CircuitCounts, ComplementsTakeTheBitsThatBothHave) {
+  // A byte and a nibble; a difference of both has a sign, which is extended.
+  Circuit c;
+  c.inLanes = 2;
+  c.inWidth = 8;
+  int x = c.input(0, 0, 255), y = c.input(1, 0, 15);
+  int sum = c.addNot(x, y, 0, 4, 0, 270);
+  EXPECT_EQ(described(c, {sum}, 9).get("wideSumBits"), 4);
+  // Shifted beyond the other one, they are side by side.
+  int apart = c.addNot(x, y, 8, 4, 0, 4095);
+  EXPECT_EQ(described(c, {apart}, 12).get("adders"), 0);
+}
+
 TEST(CircuitCounts, ShortSumsAreLogic) {
   gen::Actor a = sumOf(3, 3);
   EXPECT_EQ(a.get("narrowSumBits"), 0);
@@ -153,18 +166,29 @@ struct SumOfFour {
   }
 };
 
-TEST(CircuitSchedule, SumsOfOneReaderAreAddedInOneGo) {
-  // A level of memory, two rows of full adders, a level and ten bits of carry.
+TEST(CircuitSchedule, SumsOfOneReaderAreCarryChains) {
+  // A level of memory, a level for each sum and ten bits of carry.
   SumOfFour s;
   EXPECT_EQ(s.stages({s.four}, 4 * 32 + 10), 0);
   EXPECT_EQ(s.stages({s.four}, 4 * 32 + 9), 1);
 }
 
 TEST(CircuitSchedule, SumsThatAreReadTwiceAreCarryChains) {
-  // A level each and 9, 10 and 10 bits; the third chain takes a level more.
+  // A level each; the carries of all three overlap.
   SumOfFour s;
-  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 5 * 32 + 29), 0);
-  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 5 * 32 + 28), 1);
+  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 4 * 32 + 10), 0);
+  EXPECT_EQ(s.stages({s.two, s.three, s.four}, 4 * 32 + 9), 1);
+}
+
+TEST(CircuitSchedule, CarryChainsTakeWhatTheDeviceSays) {
+  // Half a level for each chain, and a quarter of a level for ten bits.
+  SumOfFour s;
+  auto stages = [&](int64_t budget) {
+    s.c.outputs = {s.two, s.three, s.four};
+    return gen::stagesOf(s.c, {budget, 16, 26}).count;
+  };
+  EXPECT_EQ(stages(4 * 32 + 3 * 16 + 9), 0);
+  EXPECT_EQ(stages(4 * 32 + 3 * 16 + 8), 1);
 }
 
 TEST(CircuitSchedule, SumsOfANarrowerRangeAreCarryChains) {
@@ -172,8 +196,8 @@ TEST(CircuitSchedule, SumsOfANarrowerRangeAreCarryChains) {
   Circuit c = withInput(8, 3);
   int two = c.sum(Circuit::Op::Add, 0, 1, 0, 0, 255);
   c.outputs = {c.sum(Circuit::Op::Add, two, 2, 0)};
-  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 17).count, 0);
-  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 16).count, 1);
+  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 9).count, 0);
+  EXPECT_EQ(gen::stagesOf(c, 3 * 32 + 8).count, 1);
 }
 /// A random circuit with operations of all kinds, over bytes.
 Circuit randomCircuit(std::mt19937_64 &rng) {
@@ -233,7 +257,7 @@ TEST(CircuitSchedule, IsOneByAFreshModel) {
     int64_t budget = 64 + int64_t(rng() % 128);
     schedule::Problem problem = gen::problemOf(c);
     schedule::Schedule stages = gen::scheduleOf(c, budget);
-    gen::CircuitDelays fresh(c), again(c);
+    gen::CircuitDelays fresh(c, budget), again(c, budget);
     EXPECT_EQ(schedule::verifyChained(problem, fresh, budget, stages),
               std::nullopt);
     // Everything in one stage is too long if there are several.

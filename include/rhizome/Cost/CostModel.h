@@ -90,9 +90,14 @@ struct CostContext {
   static constexpr double kUsualLutsOfABlock = 100;
   /// Rows of registers without a reset become LUTs.
   bool shiftRegisters = true;
-  /// The delay of a level of LUTs with its routing, and of the registers before
-  /// and after: how much logic generated pipelines have between registers.
-  double levelNs = 0.75, registerNs = 0.6;
+  /// The family's delays, which decide how much logic generated pipelines have
+  /// between registers.
+  struct Delays {
+    double levelNs = 0.85;     ///< a LUT and the way to it
+    double chainNs = 0.6;      ///< a carry chain in addition to its LUT
+    double chainBitNs = 0.029; ///< each of its bits
+    double registerNs = 0.5;   ///< clock to output, setup, skew
+  } delays;
   /// The family's calibrated model.
   std::shared_ptr<const CostModel> model = std::make_shared<CostModel>();
 };

@@ -18,6 +18,7 @@ struct Word {
     Add,      ///< a + (b << shift)
     Sub,      ///< a - (b << shift)
     Rsub,     ///< (b << shift) - a
+    AddNot,   ///< a + ((2^value - 1 - b) << shift), a and b unsigned
     Floor,    ///< a >> shift, towards minus infinity
     Even, ///< Floor, with its lowest bit cleared if the low bits are all zero
     AtLeast, ///< a >= value: 0 or 1
@@ -32,7 +33,7 @@ struct Word {
   int64_t bits() const;
   bool isSigned() const { return lo < 0; }
   bool isSum() const {
-    return op == Op::Add || op == Op::Sub || op == Op::Rsub;
+    return op == Op::Add || op == Op::Sub || op == Op::Rsub || op == Op::AddNot;
   }
   /// Calls `use(operand)` for the words that it reads.
   template <typename Use> void forOperands(Use use) const {
@@ -59,42 +60,46 @@ struct WordGraph {
   std::vector<int> readers() const;
 };
 
-/// The delay of the logic to a word in its stage, as `rhizome synth` measures
-/// it: in 32nds of a level of LUTs, one level per operation, a 32nd per bit of
-/// a carry chain.
+/// How long logic may be between registers, and how long carry chains take on a
+/// device. A level is a LUT and the way to it.
+struct LogicPace {
+  int64_t budget;        ///< between registers, in 32nds of a level
+  int64_t chain = 0;     ///< a carry chain in addition to its LUT, likewise
+  int64_t chainBit = 32; ///< each of its bits, in 1024ths of a level
+
+  LogicPace(int64_t budget, int64_t chain = 0, int64_t chainBit = 32)
+      : budget(budget), chain(chain), chainBit(chainBit) {}
+  bool operator==(const LogicPace &) const = default;
+};
+
+/// The delay of the logic to a word in its stage: a level per operation and
+/// what carry chains take beyond it.
 class WordDelays {
 public:
-  explicit WordDelays(const WordGraph &graph);
+  WordDelays(const WordGraph &graph, const LogicPace &pace);
 
   struct Arrival {
-    int64_t at = 0; ///< in 32nds of a level
-    int chains = 0; ///< carry chains on the path to it
+    int64_t at = 0; ///< in 32nds of a level, without the carries
+    /// Bits that a carry passes on the way. Carries of consecutive sums
+    /// overlap: all of them only move to the top.
+    int64_t carries = 0;
     void join(Arrival other);
   };
+  /// With the carries.
+  int64_t total(Arrival arrival) const;
   /// Puts a word into a stage; its operands have theirs. Returns the delay of
   /// its operands in that stage and its own.
   std::pair<Arrival, Arrival> place(int word, int64_t stage);
 
 private:
-  /// The sum of terms, including those of sums that have no other reader.
-  struct Sum {
-    int64_t terms = 0;
-    Arrival latest;  ///< of the terms
-    double most = 0; ///< the maximum of terms of these widths
-  };
-
-  bool isTerm(int word, int operand) const;
-  Sum sumOf(int word) const;
   Arrival before(int word);
   Arrival after(int word, Arrival before) const;
   int64_t delayOf(const Word &word) const;
-  bool hasChain(const Word &word) const;
 
   const WordGraph &graph;
-  std::vector<int> reads;
+  const LogicPace pace;
   std::vector<int64_t> stages;
   std::vector<Arrival> arrivals;
-  std::vector<Sum> sums;
 };
 
 /// The stage of each word, −1 for words that are not needed, and registers from

@@ -26,6 +26,8 @@ public:
   /// inputs the caller may know a narrower range.
   int sum(Op op, int a, int b, int64_t shift);
   int sum(Op op, int a, int b, int64_t shift, int64_t lo, int64_t hi);
+  /// a + (~b << shift), the complement of `bits` bits; both are unsigned.
+  int addNot(int a, int b, int64_t shift, int64_t bits, int64_t lo, int64_t hi);
   int floor(int a, int64_t shift);
   int even(int a, int64_t shift);
   int atLeast(int a, int64_t value);
@@ -46,13 +48,15 @@ private:
   std::vector<int> known; ///< nodes by their operation: a hash table
 };
 
-/// The positions of its registers: as soon as possible. `budget` is the delay
-/// of logic between registers in 32nds of a LUT level.
-cost::WordStages stagesOf(const cost::WordGraph &circuit, int64_t budget);
+/// The positions of its registers: as soon as possible.
+cost::WordStages stagesOf(const cost::WordGraph &circuit,
+                          const cost::LogicPace &pace);
 
 /// An actor for a circuit, with the parameters that determine its timing and
 /// cost; it does not contain the circuit.
-Actor describe(const Circuit &circuit, int64_t budget);
+Actor describe(const Circuit &circuit, const cost::LogicPace &pace);
+/// The pace with which it was described.
+cost::LogicPace paceOf(const unit::Instance &actor);
 
 /// The model of the unit kind.
 std::unique_ptr<UnitModel> makeCircuitUnit();
@@ -71,6 +75,6 @@ Combinational combinational(const cost::WordGraph &circuit,
 
 /// Fills an empty region with the circuit's gates: a block of (clock, beat)
 /// that ends in an rtl.output.
-void emitCircuit(mlir::Region &region, const Circuit &circuit, int64_t budget,
-                 mlir::Location loc);
+void emitCircuit(mlir::Region &region, const Circuit &circuit,
+                 const cost::LogicPace &pace, mlir::Location loc);
 } // namespace rhizome::gen

@@ -19,6 +19,8 @@ struct TargetChoice {
   /// A cluster's name or file, in place of device and board; "" for none.
   std::string cluster;
   std::optional<double> clockMhz;
+  /// Of a device alone: "" or "axi", or "wide" (gen::kWideBorder).
+  std::string border;
 };
 
 struct Targets {

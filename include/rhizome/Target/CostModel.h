@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace rhizome {
 /// The prediction errors over the points: shares of the measured value
@@ -27,6 +28,12 @@ struct FamilyModel {
     bool halfBlocks = false;     ///< a block RAM can be split
     int64_t lutramBits = 4;      ///< width of the smallest memory in LUTs
   } mapping;
+  /// How long its logic takes, in ns: rhizome/Cost/CostModel.h. Known, not
+  /// fitted; a family without a file has those of 7 series.
+  struct Delays {
+    double level = 0.85, chain = 0.6, chainBit = 0.029, reg = 0.5;
+    std::vector<std::string> sources;
+  } delays;
   /// The family whose fit is used instead of an own one; all that follows is
   /// that family's then. Empty for a family that was characterized.
   std::string like;

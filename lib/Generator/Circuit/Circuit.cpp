@@ -65,9 +65,39 @@ int Circuit::sum(Op op, int a, int b, int64_t shift) {
   }
 }
 
+int Circuit::addNot(int a, int b, int64_t shift, int64_t bits, int64_t lo,
+                    int64_t hi) {
+  if (lo == hi)
+    return constant(lo);
+  Node n{Op::AddNot, a, b};
+  n.shift = shift;
+  n.value = bits;
+  n.lo = lo;
+  n.hi = hi;
+  return add(n);
+}
+
 int Circuit::sum(Op op, int a, int b, int64_t shift, int64_t lo, int64_t hi) {
   if (lo == hi)
     return constant(lo);
+  if (op == Op::Add) {
+    // A constant after a constant.
+    auto apart = [&](int x, int y, int64_t by) -> std::pair<int, int64_t> {
+      if (nodes[y].op == Op::Constant)
+        return {x, nodes[y].value << by};
+      if (by == 0 && nodes[x].op == Op::Constant)
+        return {y, nodes[x].value};
+      return {-1, 0};
+    };
+    if (auto [inner, last] = apart(a, b, shift);
+        inner >= 0 && nodes[inner].op == Op::Add) {
+      const Node &m = nodes[inner];
+      if (auto [base, given] = apart(m.a, m.b, m.shift); base >= 0)
+        return last + given == 0
+                   ? base
+                   : sum(Op::Add, base, constant(last + given), 0, lo, hi);
+    }
+  }
   if (op == Op::Add && shift == 0) {
     if (nodes[a].lo == 0 && nodes[a].hi == 0)
       return b;
@@ -173,6 +203,14 @@ int Circuit::again(const Node &n, const Circuit &from) {
   case Op::Rsub:
     node = sum(n.op, n.a, n.b, n.shift);
     break;
+  case Op::AddNot: {
+    // The complement has as many bits as before.
+    int64_t most = (int64_t(1) << n.value) - 1;
+    node = addNot(n.a, n.b, n.shift, n.value,
+                  nodes[n.a].lo + ((most - nodes[n.b].hi) << n.shift),
+                  nodes[n.a].hi + ((most - nodes[n.b].lo) << n.shift));
+    break;
+  }
   case Op::Floor:
     return floor(n.a, n.shift);
   case Op::Even:

@@ -13,6 +13,8 @@ def Circuit : Unit<"circuit"> {
   let Parameters = [
     Planned<"levels", "the length of logic between registers, in 32nds of a "
                       "level of LUTs">,
+    Planned<"chain", "what a carry chain takes in addition to its LUT, likewise">,
+    Planned<"chainBit", "what each of its bits takes, in 1024ths of a level">,
     Planned<"stages", "registers from input to output">,
     Planned<"inBits", "bits of an input beat">,
     Planned<"outBits", "bits of an output beat">,

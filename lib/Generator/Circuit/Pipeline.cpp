@@ -21,7 +21,7 @@ schedule::ChainModel::Arrival CircuitDelays::place(int op, int64_t start) {
   if (size_t(op) == circuit.nodes.size()) // the outputs' beat: wires
     return {};
   auto [before, after] = words.place(op, start);
-  return {before.at, after.at};
+  return {words.total(before), words.total(after)};
 }
 
 schedule::Problem problemOf(const cost::WordGraph &circuit) {
@@ -35,14 +35,16 @@ schedule::Problem problemOf(const cost::WordGraph &circuit) {
   return p;
 }
 
-schedule::Schedule scheduleOf(const cost::WordGraph &circuit, int64_t budget) {
-  CircuitDelays delays(circuit);
+schedule::Schedule scheduleOf(const cost::WordGraph &circuit,
+                              const cost::LogicPace &pace) {
+  CircuitDelays delays(circuit, pace);
   return schedule::scheduleChained(int(circuit.nodes.size()) + 1, delays,
-                                   budget);
+                                   pace.budget);
 }
 
-cost::WordStages stagesOf(const cost::WordGraph &circuit, int64_t budget) {
-  schedule::Schedule schedule = scheduleOf(circuit, budget);
+cost::WordStages stagesOf(const cost::WordGraph &circuit,
+                          const cost::LogicPace &pace) {
+  schedule::Schedule schedule = scheduleOf(circuit, pace);
   cost::WordStages stages;
   stages.count = int(schedule.start.back());
   stages.of = circuit.readers();

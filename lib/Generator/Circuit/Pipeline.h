@@ -10,8 +10,8 @@ namespace rhizome::gen {
 /// The position of signals in their stage, by the cost model.
 class CircuitDelays final : public schedule::ChainModel {
 public:
-  explicit CircuitDelays(const cost::WordGraph &circuit)
-      : circuit(circuit), words(circuit) {}
+  CircuitDelays(const cost::WordGraph &circuit, const cost::LogicPace &pace)
+      : circuit(circuit), words(circuit, pace) {}
   int64_t earliest(int op, const std::vector<int64_t> &start) override;
   Arrival place(int op, int64_t start) override;
 
@@ -23,5 +23,6 @@ private:
 /// The operands of each operation.
 schedule::Problem problemOf(const cost::WordGraph &circuit);
 /// With stages of at most this length of logic, as soon as possible.
-schedule::Schedule scheduleOf(const cost::WordGraph &circuit, int64_t budget);
+schedule::Schedule scheduleOf(const cost::WordGraph &circuit,
+                              const cost::LogicPace &pace);
 } // namespace rhizome::gen

@@ -17,7 +17,7 @@ public:
   Logic(const cost::WordGraph &circuit, OpBuilder &builder, Location loc,
         Value beat)
       : c(circuit), loc(loc), b(builder), beat(beat),
-        values(circuit.nodes.size()) {}
+        values(circuit.nodes.size()), reads(circuit.readers()) {}
 
   Combinational run();
 
@@ -27,6 +27,7 @@ private:
   OpBuilder &b;
   Value beat;
   std::vector<Value> values; ///< of the nodes
+  std::vector<int> reads;
 
   static int64_t width(Value v) { return v.getType().getIntOrFloatBitWidth(); }
   Type bits(int64_t n) { return b.getIntegerType(unsigned(n)); }
@@ -79,13 +80,27 @@ private:
     return fit(extract(v, low, width(v) - low), isSigned, n);
   }
 
+  Value term(int node);
   Value sum(const Circuit::Node &n);
   Value compute(const Circuit::Node &n);
 };
 
+/// An operand of a sum. Yosys would merge a sum that has no other reader into
+/// this one, as rows of full adders, which take more LUTs than a carry chain
+/// each; not behind two complements, which vanish later.
+Value Logic::term(int node) {
+  Value v = values[node];
+  if (reads[size_t(node)] != 1 || c.adderBits(c.nodes[node]) == 0)
+    return v;
+  v = rtl::NotOp::create(b, loc, v);
+  return rtl::NotOp::create(b, loc, v);
+}
+
 Value Logic::sum(const Circuit::Node &n) {
   const Circuit::Node &na = c.nodes[n.a], &nb = c.nodes[n.b];
-  Value x = values[n.a], y = values[n.b];
+  const bool isWhole = n.shift == 0 && c.adderBits(n) > 0;
+  Value x = isWhole ? term(n.a) : values[n.a];
+  Value y = c.adderBits(n) > 0 && n.op != Op::AddNot ? term(n.b) : values[n.b];
   int64_t w = n.bits();
   if (n.op == Op::Rsub) {
     Value shifted = y;
@@ -100,6 +115,13 @@ Value Logic::sum(const Circuit::Node &n) {
     return fit(x, na.isSigned(), w);
   // The low bits are those of a.
   int64_t upper = w - n.shift;
+  if (n.op == Op::AddNot) {
+    Value high =
+        fit(rtl::NotOp::create(b, loc, fit(y, false, n.value)), false, upper);
+    if (c.adderBits(n) > 0)
+      high = rtl::AddOp::create(b, loc, above(x, false, n.shift, upper), high);
+    return n.shift == 0 ? high : concat({fit(x, false, n.shift), high});
+  }
   Value high = fit(y, nb.isSigned(), upper);
   bool none = na.lo >= 0 && na.bits() <= n.shift;
   if (n.op == Op::Sub)
@@ -123,6 +145,7 @@ Value Logic::compute(const Circuit::Node &n) {
   case Op::Add:
   case Op::Sub:
   case Op::Rsub:
+  case Op::AddNot:
     return sum(n);
   case Op::Floor:
     return above(values[n.a], isSigned(n.a), n.shift, w);
@@ -161,10 +184,9 @@ Combinational Logic::run() {
       return nullptr;
     return before ? before->getNextNode() : &block->front();
   };
-  std::vector<int> readers = c.readers();
   for (size_t i = 0; i < c.nodes.size(); ++i) {
     LogicGroup group;
-    if (readers[i] > 0) {
+    if (reads[i] > 0) {
       Operation *before = last();
       values[i] = compute(c.nodes[i]);
       group = {since(before), values[i], c.nodes[i].op == Op::Constant};
@@ -186,8 +208,8 @@ Combinational combinational(const cost::WordGraph &circuit, OpBuilder &builder,
   return Logic(circuit, builder, loc, beat).run();
 }
 
-void emitCircuit(Region &region, const Circuit &circuit, int64_t budget,
-                 Location loc) {
+void emitCircuit(Region &region, const Circuit &circuit,
+                 const cost::LogicPace &pace, Location loc) {
   Block &block = region.emplaceBlock();
   OpBuilder b = OpBuilder::atBlockEnd(&block);
   Value clock = block.addArgument(b.getI1Type(), loc);
@@ -196,7 +218,7 @@ void emitCircuit(Region &region, const Circuit &circuit, int64_t budget,
   Combinational logic = combinational(circuit, b, loc, beat);
   Value outputs =
       insertRegisters(block, clock, logic.groups, problemOf(circuit),
-                      scheduleOf(circuit, budget));
+                      scheduleOf(circuit, pace));
   rtl::OutputOp::create(b, loc, outputs);
 }
 } // namespace rhizome::gen

@@ -24,7 +24,7 @@ public:
                              const Actor &second) const override;
   void emitDatapath(const Actor &a, mlir::Region &region,
                     mlir::Location loc) const override {
-    emitCircuit(region, circuitOf(a), a.get("levels"), loc);
+    emitCircuit(region, circuitOf(a), paceOf(a), loc);
   }
 };
 
@@ -52,8 +52,9 @@ std::optional<Actor> CircuitUnit::fused(const Actor &first,
                                         const Actor &second) const {
   auto circuit =
       std::make_shared<Circuit>(circuitOf(first).then(circuitOf(second)));
-  Actor both =
-      describe(*circuit, std::min(first.get("levels"), second.get("levels")));
+  cost::LogicPace pace = paceOf(first);
+  pace.budget = std::min(pace.budget, paceOf(second).budget);
+  Actor both = describe(*circuit, pace);
   // Deeper output buffers would be block RAMs as wide as the beat.
   constexpr int64_t kDeepest = 64;
   both.set("Depth", 2);
@@ -68,12 +69,18 @@ std::optional<Actor> CircuitUnit::fused(const Actor &first,
 }
 } // namespace
 
-Actor describe(const Circuit &c, int64_t budget) {
-  cost::WordStages stages = stagesOf(c, budget);
+cost::LogicPace paceOf(const unit::Instance &actor) {
+  return {actor.get("levels"), actor.get("chain"), actor.get("chainBit")};
+}
+
+Actor describe(const Circuit &c, const cost::LogicPace &pace) {
+  cost::WordStages stages = stagesOf(c, pace);
   cost::WordCounts counts = cost::countWords(c, stages);
   const cost::WordCounts::Logic &wide = counts.wide, &narrow = counts.narrow;
   return Actor(unit::Circuit::kKind, "circuit",
-               {{"levels", budget},
+               {{"levels", pace.budget},
+                {"chain", pace.chain},
+                {"chainBit", pace.chainBit},
                 {"stages", stages.count},
                 {"inBits", c.inLanes * c.inWidth},
                 {"outBits", int64_t(c.outputs.size()) * c.outWidth},

@@ -3,7 +3,10 @@
 // digits that occurs most often becomes a value of its own, until none occurs
 // twice. Counts are kept up to date, so that the cost of a step is proportional
 // to its changes. Results never exceed a bound on the depth: Kraft's inequality
-// gives the depth of a sum from the depths of its terms.
+// gives the depth of a sum from the depths of its terms. All values are
+// unsigned: an adder takes a LUT for each bit that both operands have, and a
+// sign would be extended. Differences add a complement instead, and the
+// constants that are then too much are taken from the bias.
 #include "AdderGraph.h"
 #include <algorithm>
 #include <bit>
@@ -108,8 +111,6 @@ private:
 class Ranking {
 public:
   void add(uint64_t key, int count) {
-    if (count < 2)
-      return;
     if (size_t(count) >= levels.size())
       levels.resize(size_t(count) + 1);
     most = std::max(most, count);
@@ -137,43 +138,6 @@ private:
   int most = 0; ///< levels above are empty
 };
 
-/// Digits, the shallowest first, then by shift, node and sign.
-class Digits {
-public:
-  size_t size() const {
-    return given.size() - nextGiven + made.size() - nextMade;
-  }
-  /// Before `sort`.
-  void add(const Digit &d, int depth) { given.push_back(numberOf(d, depth)); }
-  void sort() { std::sort(given.begin(), given.end()); }
-  /// After it. Sums of popped terms are mostly the last in the order.
-  void push(const Digit &d, int depth) {
-    uint64_t number = numberOf(d, depth);
-    made.push_back(number);
-    size_t at = made.size() - 1;
-    for (; at > nextMade && made[at - 1] > number; --at)
-      made[at] = made[at - 1];
-    made[at] = number;
-  }
-  Digit pop() {
-    bool isGiven =
-        nextMade == made.size() ||
-        (nextGiven < given.size() && given[nextGiven] < made[nextMade]);
-    uint64_t d = isGiven ? given[nextGiven++] : made[nextMade++];
-    return {int(d >> 1 & 0xffffffff), int(d >> 33 & 0xff), bool(d & 1)};
-  }
-
-private:
-  std::vector<uint64_t> given, made; ///< both ascending
-  size_t nextGiven = 0, nextMade = 0;
-
-  /// Ascends as the order does.
-  static uint64_t numberOf(const Digit &d, int depth) {
-    return uint64_t(depth) << 41 | uint64_t(d.shift) << 33 |
-           uint64_t(d.node) << 1 | uint64_t(d.negative);
-  }
-};
-
 /// The occurrence of a pattern in a sum.
 struct Place {
   int row;
@@ -187,6 +151,9 @@ struct Form {
   size_t begin = 0, end = 0;
   bool isKnown() const { return end > begin; }
 };
+
+/// Terms from which two are chosen to be added next.
+constexpr size_t kWindow = 16;
 
 class Builder {
 public:
@@ -204,6 +171,7 @@ private:
   std::vector<int> depth;  ///< by node
   std::vector<Term> terms; ///< of all forms, and free space
   size_t filled = 0;       ///< terms of forms
+  std::vector<int> words;  ///< by input: its unsigned node
   /// By input; the constant 1 follows the inputs.
   std::vector<std::pair<int64_t, int64_t>> ranges;
   std::vector<Form> forms;   ///< by node; inputs are numbered as they are added
@@ -234,15 +202,60 @@ private:
     depth[node] = level;
     forms[node] = {begin, filled};
   }
+  /// The constant of the node's form.
+  int64_t offsetOf(int node) const {
+    const Form &form = forms[node];
+    if (!form.isKnown() || terms[form.end - 1].first != int(inputs.size()))
+      return 0;
+    return terms[form.end - 1].second;
+  }
+  /// What sharing a pattern saves: the bits that both operands have, for each
+  /// occurrence except one.
+  int score(const Pattern &p, int count) const {
+    int64_t a = circuit.nodes[p.first].bits(),
+            b = circuit.nodes[p.second].bits();
+    int64_t both = std::min(a, b + p.distance) - p.distance;
+    return int(std::max<int64_t>(both, 1)) * (count - 1);
+  }
+  /// Whether the sum of two terms is not wider than the wider of them.
+  bool fits(const Digit &x, const Digit &y) const {
+    const Digit &upper = y.shift < x.shift ? x : y;
+    const Digit &lower = y.shift < x.shift ? y : x;
+    const Circuit::Node &n = circuit.nodes[upper.node];
+    int64_t a = circuit.nodes[lower.node].hi << lower.shift;
+    int64_t b = x.negative == y.negative ? n.hi : (int64_t(1) << n.bits()) - 1;
+    b <<= upper.shift;
+    return std::bit_width(uint64_t(a + b)) == std::bit_width(uint64_t(a | b));
+  }
+  int unsignedInput(int input);
   int combine(Op op, int a, int b, int shift);
   void share(const std::vector<Row> &rows, int first, int last);
   int total(const Sum &sum, int64_t bias);
 };
 
-/// a ± (b << shift) with the range of its linear form.
+/// An input from zero on: if it has negative values, its top bit is inverted.
+int Builder::unsignedInput(int input) {
+  const Circuit::Node node = circuit.nodes[inputs[input]];
+  addTerm(input, 1);
+  if (node.lo >= 0) {
+    learn(inputs[input], 0, filled - 1);
+    return inputs[input];
+  }
+  int64_t top = node.bits() - 1, half = int64_t(1) << top;
+  int one = circuit.constant(1);
+  int word = circuit.sum(Op::Add, inputs[input], one, top, node.lo + half,
+                         node.hi + half);
+  addTerm(int(inputs.size()), half);
+  learn(word, 0, filled - 2);
+  return word;
+}
+
+/// A sum of unsigned nodes, maybe with the complement of one, with the range of
+/// its linear form.
 int Builder::combine(Op op, int a, int b, int shift) {
   size_t begin = filled;
-  size_t most = forms[a].end - forms[a].begin + forms[b].end - forms[b].begin;
+  size_t most =
+      forms[a].end - forms[a].begin + forms[b].end - forms[b].begin + 1;
   if (terms.size() < begin + most)
     terms.resize(2 * (begin + most));
   const Term *x = terms.data() + forms[a].begin,
@@ -250,9 +263,16 @@ int Builder::combine(Op op, int a, int b, int shift) {
   const Term *y = terms.data() + forms[b].begin,
              *yEnd = terms.data() + forms[b].end;
   Term *out = terms.data() + begin;
-  int64_t fx = op == Op::Rsub ? -1 : 1, fy = op == Op::Sub ? -1 : 1;
+  const bool inverts = op == Op::AddNot;
+  int64_t fy = inverts ? -1 : 1;
+  int64_t bits = inverts ? circuit.nodes[b].bits() : 0;
+  int64_t offset = ((int64_t(1) << bits) - 1) << shift;
   int64_t lo = 0, hi = 0;
   auto add = [&](int input, int64_t factor) {
+    if (input == int(inputs.size())) {
+      offset += factor;
+      return;
+    }
     if (factor == 0)
       return;
     *out++ = {input, factor};
@@ -262,20 +282,26 @@ int Builder::combine(Op op, int a, int b, int shift) {
   };
   while (x != xEnd || y != yEnd) {
     if (y == yEnd || (x != xEnd && x->first < y->first)) {
-      add(x->first, fx * x->second);
+      add(x->first, x->second);
       ++x;
     } else if (x == xEnd || y->first < x->first) {
       add(y->first, fy * (y->second << shift));
       ++y;
     } else {
-      add(x->first, fx * x->second + fy * (y->second << shift));
+      add(x->first, x->second + fy * (y->second << shift));
       ++x;
       ++y;
     }
   }
+  if (offset) {
+    *out++ = {int(inputs.size()), offset};
+    lo += offset;
+    hi += offset;
+  }
   filled = size_t(out - terms.data());
   int level = std::max(depth[a], depth[b]) + 1;
-  int node = circuit.sum(op, a, b, shift, lo, hi);
+  int node = inverts ? circuit.addNot(a, b, shift, bits, lo, hi)
+                     : circuit.sum(op, a, b, shift, lo, hi);
   if (size_t(node) >= forms.size() || (!forms[node].isKnown() && lo != hi))
     learn(node, level, begin);
   else
@@ -300,7 +326,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
         rows[r].begin(), rows[r].end(), first,
         [](const auto &entry, int value) { return entry.first < value; });
     for (auto it = from; it != rows[r].end() && it->first < last; ++it) {
-      int node = inputs[it->first];
+      int node = words[it->first];
       forDigits(it->second, [&](int shift, bool negative) {
         part[r].push_back({node, shift, negative});
       });
@@ -313,7 +339,11 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
       for (size_t j = 0; j < i; ++j)
         ++counts[Pattern::of(sum[i], sum[j]).key()];
   // Entries whose count has changed are corrected when they are popped.
-  counts.forAll([&](uint64_t key, int count) { ranking.add(key, count); });
+  auto rank = [&](uint64_t key, int count) {
+    if (count >= 2)
+      ranking.add(key, score(Pattern::ofKey(key), count));
+  };
+  counts.forAll(rank);
   ranking.sort();
 
   auto remove = [&](Sum &sum, const Digit &d) {
@@ -329,7 +359,7 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   auto insert = [&](Sum &sum, const Digit &d) {
     for (const Digit &other : sum) {
       uint64_t key = Pattern::of(d, other).key();
-      ranking.add(key, ++counts[key]);
+      rank(key, ++counts[key]);
     }
     sum.push_back(d);
   };
@@ -337,12 +367,13 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   while (!ranking.isEmpty()) {
     auto [key, expected] = ranking.pop();
     int count = counts[key];
-    if (count != expected) {
-      if (count < expected)
-        ranking.add(key, count);
+    Pattern p = Pattern::ofKey(key);
+    int now = count < 2 ? 0 : score(p, count);
+    if (now != expected) {
+      if (now < expected)
+        rank(key, count);
       continue;
     }
-    Pattern p = Pattern::ofKey(key);
     int level = std::max(depth[p.first], depth[p.second]) + 1;
     double deeper = std::exp2(level) - std::exp2(depth[p.first]) -
                     std::exp2(depth[p.second]);
@@ -388,8 +419,8 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
       counts[key] = 0; // until it occurs again
       continue;
     }
-    int node =
-        combine(p.opposite ? Op::Sub : Op::Add, p.first, p.second, p.distance);
+    int node = combine(p.opposite ? Op::AddNot : Op::Add, p.first, p.second,
+                       p.distance);
     for (const Place &place : places) {
       Sum &sum = part[place.row];
       remove(sum, place.a);
@@ -410,54 +441,73 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
   counts.clear();
 }
 
-/// Adds up the terms, the shallowest first.
+/// Adds up the terms, the shallowest first, and then the bias, from which the
+/// constants of complements are taken.
 int Builder::total(const Sum &sum, int64_t bias) {
-  Digits open;
-  for (const Digit &d : sum)
-    open.add(d, depth[d.node]);
-  if (bias != 0) {
-    int node = circuit.constant(bias);
-    if (size_t(node) >= forms.size() || !forms[node].isKnown()) {
-      addTerm(int(inputs.size()), bias);
-      learn(node, 0, filled - 1);
-    }
-    open.add({node, 0, false}, depth[node]);
-  }
-  open.sort();
-  auto push = [&](const Digit &d) { open.push(d, depth[d.node]); };
-  if (open.size() == 0)
-    return circuit.constant(0);
+  if (sum.empty())
+    return circuit.constant(bias);
+  std::vector<Digit> open = sum;
+  // The shallowest first, and of one depth by their shift.
+  auto order = [&](const Digit &x, const Digit &y) {
+    return std::tuple(depth[x.node], x.shift, x.node, x.negative) <
+           std::tuple(depth[y.node], y.shift, y.node, y.negative);
+  };
+  std::sort(open.begin(), open.end(), order);
+  double now = 0;
+  for (const Digit &d : open)
+    now += std::exp2(depth[d.node]);
+  const double limit = std::exp2(std::ceil(std::log2(now)));
   while (open.size() > 1) {
-    Digit a = open.pop(), b = open.pop();
+    auto deeper = [&](const Digit &x, const Digit &y) {
+      return std::exp2(std::max(depth[x.node], depth[y.node]) + 1) -
+             std::exp2(depth[x.node]) - std::exp2(depth[y.node]);
+    };
+    // Two whose sum takes no additional bit, as long as the depth allows it.
+    size_t first = 0, second = 1;
+    bool found = false;
+    for (size_t j = 1; j < std::min(open.size(), kWindow) && !found; ++j)
+      for (size_t i = 0; i < j && !found; ++i) {
+        found =
+            now + deeper(open[i], open[j]) <= limit && fits(open[i], open[j]);
+        if (found)
+          std::tie(first, second) = std::pair(i, j);
+      }
+    Digit a = open[first], b = open[second];
+    now += deeper(a, b);
+    open.erase(open.begin() + int64_t(second));
+    open.erase(open.begin() + int64_t(first));
     if (b.shift < a.shift || (b.shift == a.shift && a.negative && !b.negative))
       std::swap(a, b);
-    int distance = b.shift - a.shift;
-    if (a.negative == b.negative) {
-      push({combine(Op::Add, a.node, b.node, distance), a.shift, a.negative});
-    } else if (!a.negative || open.size() > 0) {
-      push({combine(Op::Sub, a.node, b.node, distance), a.shift, a.negative});
-    } else {
-      // The last one: the reverse order saves a negation.
-      push({combine(Op::Rsub, a.node, b.node, distance), a.shift, false});
-    }
+    Op op = a.negative == b.negative ? Op::Add : Op::AddNot;
+    Digit made{combine(op, a.node, b.node, b.shift - a.shift), a.shift,
+               a.negative};
+    open.insert(std::upper_bound(open.begin(), open.end(), made, order), made);
   }
-  Digit last = open.pop();
-  if (!last.negative && last.shift == 0)
-    return last.node;
-  int zero = circuit.constant(0);
-  if (size_t(zero) >= forms.size())
-    learn(zero, 0, filled);
-  return combine(last.negative ? Op::Sub : Op::Add, zero, last.node,
-                 last.shift);
+  Digit last = open.front();
+  int node = last.node;
+  int64_t offset = offsetOf(node) << last.shift;
+  int64_t lo = circuit.nodes[node].lo << last.shift,
+          hi = circuit.nodes[node].hi << last.shift;
+  if (last.negative) {
+    int64_t whole = bias + offset;
+    return circuit.sum(Op::Sub, circuit.constant(whole), node, last.shift,
+                       whole - hi, whole - lo);
+  }
+  if (last.shift)
+    node = circuit.sum(Op::Add, circuit.constant(0), node, last.shift, lo, hi);
+  int64_t rest = bias - offset;
+  if (rest == 0)
+    return node;
+  return circuit.sum(Op::Add, node, circuit.constant(rest), 0, lo + rest,
+                     hi + rest);
 }
 
 std::vector<int> Builder::run(const std::vector<Row> &rows,
                               const std::vector<int64_t> &bias) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    addTerm(int(i), 1);
-    learn(inputs[i], 0, filled - 1);
     const Circuit::Node &node = circuit.nodes[inputs[i]];
     ranges.push_back({node.lo, node.hi});
+    words.push_back(unsignedInput(int(i)));
   }
   ranges.push_back({1, 1});
   sums.resize(rows.size());
@@ -467,8 +517,7 @@ std::vector<int> Builder::run(const std::vector<Row> &rows,
     for (auto [input, weight] : rows[r])
       digits += digitsOf(weight);
     pairs += 0.5 * double(digits) * double(digits);
-    kraft.push_back(double(digits) +
-                    (!bias.empty() && bias[r] != 0 ? 1.0 : 0.0));
+    kraft.push_back(double(digits));
     most = std::max(
         most, std::exp2(std::ceil(std::log2(std::max(kraft.back(), 1.0)))));
   }

@@ -3,6 +3,7 @@
 // the cache of circuits.
 #include "Units.h"
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <mutex>
 
@@ -15,23 +16,23 @@ namespace {
 class Circuits {
 public:
   std::optional<Kept> find(const std::vector<int64_t> &key, uint64_t hash,
-                           int64_t budget) {
+                           const cost::LogicPace &pace) {
     std::lock_guard<std::mutex> lock(mutex);
     for (auto it = entries.begin(); it != entries.end(); ++it)
       if (it->hash == hash && it->key == key) {
-        if (it->budget != budget) {
-          it->budget = budget;
-          it->kept.described = describe(*it->kept.circuit, budget);
+        if (it->pace != pace) {
+          it->pace = pace;
+          it->kept.described = describe(*it->kept.circuit, pace);
         }
         entries.splice(entries.begin(), entries, it);
         return it->kept;
       }
     return std::nullopt;
   }
-  void add(std::vector<int64_t> key, uint64_t hash, int64_t budget,
+  void add(std::vector<int64_t> key, uint64_t hash, const cost::LogicPace &pace,
            const Kept &kept) {
     std::lock_guard<std::mutex> lock(mutex);
-    entries.push_front({std::move(key), hash, budget, kept});
+    entries.push_front({std::move(key), hash, pace, kept});
     if (entries.size() > kMost)
       entries.pop_back();
   }
@@ -40,7 +41,7 @@ private:
   struct Entry {
     std::vector<int64_t> key;
     uint64_t hash;
-    int64_t budget;
+    cost::LogicPace pace;
     Kept kept;
   };
   // The offers of a network of this many operations are used repeatedly.
@@ -50,37 +51,41 @@ private:
 };
 } // namespace
 
-Kept kept(std::vector<int64_t> key, int64_t budget,
+Kept kept(std::vector<int64_t> key, const cost::LogicPace &pace,
           llvm::function_ref<Circuit()> make) {
   static Circuits circuits;
   uint64_t hash = 0;
   for (int64_t part : key)
     hash = (hash ^ uint64_t(part)) * 0x9e3779b97f4a7c15u + 1;
-  if (auto found = circuits.find(key, hash, budget))
+  if (auto found = circuits.find(key, hash, pace))
     return *found;
   // Two threads may make the same one; both are equal.
   Kept made{std::make_shared<const Circuit>(make()), {}};
-  made.described = describe(*made.circuit, budget);
-  circuits.add(std::move(key), hash, budget, made);
+  made.described = describe(*made.circuit, pace);
+  circuits.add(std::move(key), hash, pace, made);
   return made;
 }
 
 Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
   Actor actor = one.described;
   for (auto [key, value] : one.described.params.all())
-    if (key != "levels" && key != "stages")
+    if (key != "levels" && key != "chain" && key != "chainBit" &&
+        key != "stages")
       actor.set(key, value * copies);
   actor.set("frameBeats", frameBeats);
   return actor;
 }
 
-int64_t budgetFor(const DeviceContext &device) {
-  // The part of a period without a register's delay, in levels; at most six
-  // (five for four-input LUTs), to leave room for routing.
-  double period = 1000 / device.clockMhz;
-  double levels = (period - device.cost.registerNs) / device.cost.levelNs;
-  double most = device.cost.lutInputs >= 6 ? 6 : 5;
-  return int64_t(32 * std::clamp(levels, 2.0, most));
+cost::LogicPace paceFor(const DeviceContext &device) {
+  const CostContext::Delays &delays = device.cost.delays;
+  // For placement and the clock's uncertainty, as in Vivado HLS by default.
+  constexpr double kMargin = 0.125;
+  double left = 1000 / device.clockMhz * (1 - kMargin) - delays.registerNs;
+  double level = delays.levelNs / 32; // a 32nd
+  auto chain = int64_t(std::ceil(delays.chainNs / level));
+  auto bit = int64_t(std::ceil(32 * delays.chainBitNs / level));
+  // A stage takes a sum after a memory's LUT, however fast the clock.
+  return {std::max(int64_t(left / level), 64 + chain), chain, bit};
 }
 } // namespace dhm
 

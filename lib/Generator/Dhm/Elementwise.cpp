@@ -126,14 +126,14 @@ int choose(Circuit &c, int x, llvm::ArrayRef<int64_t> thresholds, int64_t value,
 }
 
 /// Estimate of the LUTs, for choosing between two forms.
-double weigh(const Circuit &c, int64_t budget) {
-  Actor a = describe(c, budget);
+double weigh(const Circuit &c, const cost::LogicPace &pace) {
+  Actor a = describe(c, pace);
   return double(a.get("narrowSumBits") + a.get("narrowLuts") +
                 a.get("narrowCompareBits"));
 }
 
 /// The circuit of one set of constants, on input element 0.
-Circuit circuitOfSet(Operation *op, int64_t set, int64_t budget) {
+Circuit circuitOfSet(Operation *op, int64_t set, const cost::LogicPace &pace) {
   num::IntType in = num::elementInt(op->getOperand(0).getType());
   num::IntType out = num::elementInt(op->getResult(0).getType());
   Circuit empty;
@@ -173,16 +173,16 @@ Circuit circuitOfSet(Operation *op, int64_t set, int64_t budget) {
     Circuit compare = empty;
     compare.outputs = {
         choose(compare, x, stepsOf(given, in, out), out.getLo(), 1)};
-    if (weigh(compare, budget) < weigh(c, budget))
+    if (weigh(compare, pace) < weigh(c, pace))
       return compare;
   }
   return c;
 }
 
 /// All channels of a pixel, or one element if they have one set.
-Circuit makeCircuit(Operation *op, int64_t budget) {
+Circuit makeCircuit(Operation *op, const cost::LogicPace &pace) {
   int64_t sets = setsOf(op);
-  Circuit all = circuitOfSet(op, 0, budget);
+  Circuit all = circuitOfSet(op, 0, pace);
   if (sets == 1)
     return all;
   Circuit wide;
@@ -190,11 +190,11 @@ Circuit makeCircuit(Operation *op, int64_t budget) {
   wide.inWidth = all.inWidth;
   wide.outWidth = all.outWidth;
   for (int64_t set = 0; set < sets; ++set)
-    wide.append(set == 0 ? all : circuitOfSet(op, set, budget), set);
+    wide.append(set == 0 ? all : circuitOfSet(op, set, pace), set);
   return wide;
 }
 
-Kept circuitOf(Operation *op, int64_t budget) {
+Kept circuitOf(Operation *op, const cost::LogicPace &pace) {
   num::IntType in = num::elementInt(op->getOperand(0).getType());
   num::IntType out = num::elementInt(op->getResult(0).getType());
   std::vector<int64_t> key = {
@@ -214,7 +214,7 @@ Kept circuitOf(Operation *op, int64_t budget) {
   } else {
     add(osa::intValues(cast<osa::TableOp>(op).getValues()));
   }
-  return kept(std::move(key), budget, [&] { return makeCircuit(op, budget); });
+  return kept(std::move(key), pace, [&] { return makeCircuit(op, pace); });
 }
 } // namespace
 
@@ -261,7 +261,7 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
     if (pixels % k == 0)
       consider(k * channels, base.count);
 
-  Kept one = circuitOf(op, budgetFor(device));
+  Kept one = circuitOf(op, paceFor(device));
   std::vector<Offer> offers;
   for (const BeatFormat &in : candidates) {
     BeatFormat out = formatOf(op->getResult(0).getType(), 1, 1);
@@ -283,7 +283,7 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
 
 void buildElementwise(Operation *op, Offer &offer) {
   Actor &unit = offer.body.back();
-  Kept one = circuitOf(op, unit.get("levels"));
+  Kept one = circuitOf(op, paceOf(unit));
   int64_t copies = offer.inputs[0].lanes / one.circuit->inLanes;
   unit.datapath =
       copies == 1

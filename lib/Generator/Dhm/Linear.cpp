@@ -122,21 +122,22 @@ int64_t digitsIn(Operation *op) {
   return digits;
 }
 
-Kept quickCircuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
+Kept quickCircuitOf(Operation *op, const LinearLayer &p,
+                    const cost::LogicPace &pace) {
   std::vector<int64_t> key = keyOf(op, p);
   Effort effort;
   effort.pairs = std::max<int64_t>(kQuickPairs * digitsIn(op), 1000);
   key[0] = effort.pairs;
-  return kept(std::move(key), budget,
-              [&] { return makeCircuit(op, p, effort); });
+  return kept(std::move(key), pace, [&] { return makeCircuit(op, p, effort); });
 }
 
-Kept circuitOf(Operation *op, const LinearLayer &p, int64_t budget) {
-  Kept quick = quickCircuitOf(op, p, budget);
+Kept circuitOf(Operation *op, const LinearLayer &p,
+               const cost::LogicPace &pace) {
+  Kept quick = quickCircuitOf(op, p, pace);
   Effort effort;
   effort.pairs = kThoroughPairs;
   Kept thorough =
-      kept(keyOf(op, p), budget, [&] { return makeCircuit(op, p, effort); });
+      kept(keyOf(op, p), pace, [&] { return makeCircuit(op, p, effort); });
   // Counted as on the families: all bits, or those that both operands have.
   auto isDearer = [&](const char *bits) {
     return thorough.described.get(bits) > quick.described.get(bits);
@@ -164,7 +165,7 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
   double least = double(digitsIn(op)) / 6 * double(p.x.width);
   if (least > available(device.budget, 0))
     return {};
-  Kept one = quickCircuitOf(op, p, budgetFor(device));
+  Kept one = quickCircuitOf(op, p, paceFor(device));
   const osa::Window &w = p.w;
   int64_t n = p.outChannels, k = p.inputs();
   std::vector<Offer> offers;
@@ -216,7 +217,7 @@ std::vector<Offer> linearOffers(Operation *op, const DeviceContext &device) {
 void buildLinear(Operation *op, Offer &offer) {
   LinearLayer p = linearLayerOf(op);
   Actor &unit = offer.body.back();
-  Kept one = circuitOf(op, p, unit.get("levels"));
+  Kept one = circuitOf(op, p, paceOf(unit));
   int64_t copies = unit.get("inBits") / (one.circuit->inLanes * p.x.width);
   Actor built = circuitActor(one, copies, unit.get("frameBeats"));
   built.name = unit.name;

@@ -5,6 +5,7 @@
 
 #include "AdderGraph.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Dhm/Dhm.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -26,19 +27,19 @@ std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
 void buildElementwise(mlir::Operation *op, Offer &offer);
 
-/// A circuit and its resources for one delay budget between registers.
+/// A circuit and its resources for one pace of logic between registers.
 struct Kept {
   std::shared_ptr<const Circuit> circuit;
   Actor described;
 };
 /// The circuit with that key (everything that it depends on), made if
 /// necessary.
-Kept kept(std::vector<int64_t> key, int64_t budget,
+Kept kept(std::vector<int64_t> key, const cost::LogicPace &pace,
           llvm::function_ref<Circuit()> make);
 
 /// An actor of kind `circuit` for `copies` of one in parallel.
 Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats);
 
-/// Delay of logic between two registers, in 32nds of a LUT level.
-int64_t budgetFor(const DeviceContext &device);
+/// The logic between two registers at the device's clock.
+cost::LogicPace paceFor(const DeviceContext &device);
 } // namespace rhizome::gen::dhm

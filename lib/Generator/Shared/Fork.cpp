@@ -91,6 +91,8 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   units.push_back(makeGearboxUnit());
   units.push_back(makeBorderUnit(/*enters=*/true));
   units.push_back(makeBorderUnit(/*enters=*/false));
+  units.push_back(makeWideBorderUnit(/*enters=*/true));
+  units.push_back(makeWideBorderUnit(/*enters=*/false));
   units.push_back(makeForkUnit());
   units.push_back(makeFifoUnit());
   units.push_back(std::make_unique<CrossingUnit>());

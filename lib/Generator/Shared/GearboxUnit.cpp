@@ -233,6 +233,35 @@ private:
   bool enters;
 };
 
+/// Wires from and to a port of the design.
+class WideBorderUnit final : public UnitModel {
+public:
+  explicit WideBorderUnit(bool enters)
+      : UnitModel(enters ? unit::WideIn::kKind : unit::WideOut::kKind),
+        enters(enters) {}
+
+  int64_t latency(const unit::Instance &) const override { return 0; }
+  void processes(const Actor &a, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    network.processes.push_back(
+        {a.name,
+         {Phase::of(1, Counts(inputs.size(), 1), Counts(outputs.size(), 1))},
+         1,
+         inputs,
+         outputs});
+  }
+  void structure(Builder &b) const override {
+    if (enters) {
+      b.ff(16); // the error counter
+      b.term(Term::Control, 16);
+    }
+  }
+
+private:
+  bool enters;
+};
+
 void sampleBorder(Sampler &s, std::initializer_list<int64_t> lanesOf,
                   std::initializer_list<int64_t> framesOf,
                   std::initializer_list<int64_t> widthsOf,
@@ -289,8 +318,18 @@ std::unique_ptr<UnitModel> makeGearboxUnit() {
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters) {
   return std::make_unique<BorderUnit>(enters);
 }
+std::unique_ptr<UnitModel> makeWideBorderUnit(bool enters) {
+  return std::make_unique<WideBorderUnit>(enters);
+}
 
 Actor makeBorder(const BeatFormat &f, int64_t dataWidth, bool enters) {
+  if (dataWidth == kWideBorder) {
+    const int64_t frame = f.count * f.width;
+    dataWidth = std::min(dataWidth, ceilDiv(frame, 8) * 8);
+    if (f.lanes == f.count && frame <= dataWidth)
+      return Actor(enters ? unit::WideIn::kKind : unit::WideOut::kKind, "",
+                   {{"DataWidth", dataWidth}, {"Width", frame}, {"Depth", 2}});
+  }
   return Actor(enters ? unit::AxisIn::kKind : unit::AxisOut::kKind, "",
                {{"DataWidth", dataWidth},
                 {"Elem", f.width},

@@ -10,6 +10,8 @@ std::unique_ptr<UnitModel> makeWindowTiledUnit();
 std::unique_ptr<UnitModel> makeGearboxUnit();
 /// Of axis_in, or of axis_out.
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters);
+/// Of wide_in, or of wide_out.
+std::unique_ptr<UnitModel> makeWideBorderUnit(bool enters);
 std::unique_ptr<UnitModel> makeForkUnit();
 std::unique_ptr<UnitModel> makeFifoUnit();
 std::unique_ptr<UnitModel> makeStateUnit();

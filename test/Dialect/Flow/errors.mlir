@@ -121,7 +121,7 @@ flow.design @actor_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 flow.design @actor_c7_clock attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C7: the gates don't take the clock and a beat of 'i8'}}
-  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
+  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, chain = 0, chainBit = 0, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
   ^bb0(%clk: i1, %x: i4):
     %0 = rtl.concat %x, %x : (i4, i4) -> i8
     rtl.output %0 : i8
@@ -136,7 +136,7 @@ flow.design @actor_c7_clock attributes {clock_mhz = 100.0, device = "xc7z020"} {
 flow.design @actor_c7_beat attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C7: the gates don't give a beat of 'i8'}}
-  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
+  %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, chain = 0, chainBit = 0, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
   ^bb0(%clk: i1, %x: i8):
     rtl.output %clk : i1
   }
@@ -243,7 +243,7 @@ flow.design @actor_c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
 flow.design @actor_c5_no_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
   %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C5: needs gates, the datapath of its kind is generated}}
-  %b = flow.actor "circuit" "b"(%a) {config = {levels = 1, stages = 1, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
+  %b = flow.actor "circuit" "b"(%a) {config = {levels = 1, chain = 0, chainBit = 0, stages = 1, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
 }
 
 // -----
