@@ -655,7 +655,6 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   if (p.kind == Kind::Max)
     return;
 
-  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
   std::vector<int64_t> bias;
   if (p.bias)
     bias = *osa::constantInts(op->getOperand(2));
@@ -665,6 +664,7 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
     int64_t unitTaps = unit.get("Taps");
     MemoryImage image(unitTaps * lanes * bits, outFolds * folds);
     MemoryImage biases(lanes * acc, outFolds);
+    std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
     for (int64_t group = 0; group < words; ++group)
       for (int64_t lane = 0; lane < lanes; ++lane) {
         int64_t channel = group * lanes + lane;
@@ -710,19 +710,35 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   const WeightBeats beats(beat, word, folds);
   MemoryImage image(beat, outFolds * beats.perResult());
   MemoryImage biases(pe * acc, outFolds);
-  for (int64_t o = 0; o < p.outChannels; ++o) {
+  struct Place {
+    int64_t fold, slot;
+  };
+  std::vector<Place> places(size_t(taps * groupIn));
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t c = 0; c < groupIn; ++c) {
+      Place &here = places[size_t(tap * groupIn + c)];
+      place(tap, c, here.fold, here.slot);
+    }
+  // Output channel by output channel, as the constant has them: a large layer's
+  // are not copied.
+  int64_t o = 0, outFold = 0, lane = 0;
+  size_t at = places.size();
+  auto begin = [&] {
     int64_t group = o / groupOut, inGroup = o % groupOut;
-    int64_t outFold = group * peFolds + inGroup / pe, lane = inGroup % pe;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < groupIn; ++c) {
-        int64_t fold, slot;
-        place(tap, c, fold, slot);
-        setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits,
-                bits, weights[(o * taps + tap) * groupIn + c]);
-      }
+    outFold = group * peFolds + inGroup / pe;
+    lane = inGroup % pe;
     if (p.bias)
-      biases.set(outFold, lane * acc, acc, bias[o]);
-  }
+      biases.set(outFold, lane * acc, acc, bias[size_t(o)]);
+    ++o;
+    at = 0;
+  };
+  osa::forConstantInts(op->getOperand(1), [&](int64_t weight) {
+    if (at == places.size())
+      begin();
+    auto [fold, slot] = places[at++];
+    setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits, bits,
+            weight);
+  });
   if (isStreamed) {
     Actor &reader = offer.body.units[offer.body.units.size() - 2].actor;
     reader.memories[0].segment = reader.name;
