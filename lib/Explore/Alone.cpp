@@ -47,7 +47,7 @@ double aloneSeconds(const Problem &problem, int stage) {
   int end = groupEnd(problem, stage);
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
-    const Place &place = *sort.place;
+    const Place &place = sort.place;
     std::vector<double> all;
     for (int s = stage; s < end; ++s)
       for (const Choice &choice : problem.kinds[place.kind].choices[s])
@@ -76,7 +76,7 @@ Limit whyNotAlone(const Problem &problem, int stage) {
   Limit why;
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
-    Place open = *sort.place;
+    Place open = sort.place;
     open.unlimit();
     auto run = runAlone(problem, stage, open, INFINITY);
     if (!run)
@@ -87,11 +87,11 @@ Limit whyNotAlone(const Problem &problem, int stage) {
       if (need.amount[k] > 0)
         ratio =
             std::max(ratio, need.amount[k] /
-                                std::max(1e-9, sort.place->budget.amount[k]));
+                                std::max(1e-9, sort.place.budget.amount[k]));
     if (ratio >= least)
       continue;
     least = ratio;
-    why = exceeded(need, sort.place->budget, problem.kinds[open.kind]);
+    why = exceeded(need, sort.place.budget, problem.kinds[open.kind]);
     why.kind = Limit::Kind::StageAlone;
     why.stage = problem.stages[stage].name;
     why.device = problem.kinds[open.kind].name;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Explore/Problem.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <map>
@@ -37,6 +38,21 @@ private:
   const Limits &limits;
   bool exact = true;
   std::map<std::tuple<int, int64_t, int>, std::vector<int>> known;
+};
+
+/// What is between the choices of a run.
+struct RunGlue {
+  /// The choice for a stage of the run that has one.
+  using Chosen = llvm::function_ref<const Choice &(int stage)>;
+  const Problem &problem;
+  int kind, begin;
+  int64_t streamBits;
+
+  /// Adds converters and borders before a stage with this choice, and the fork
+  /// after it.
+  void add(Cost &sum, int stage, const Choice &choice, Chosen chosen) const;
+  /// What is at the borders of a run up to `end`, without the link's endpoint.
+  Cost closing(int end, const Ends &ends, Chosen chosen) const;
 };
 
 /// All runs that begin at one stage, of one kind, within one interval.
@@ -73,6 +89,7 @@ private:
   const Problem &problem;
   const Limits &limits;
   Candidates &candidates;
+  RunGlue glue;
   int kind, begin;
   int64_t streamBits, interval;
   gen::Resources most;     ///< maximum of places of this kind
@@ -86,8 +103,6 @@ private:
   void takeUnit(Label &label, const Choice &choice) const;
   const Choice &choiceAt(int level, int label, int stage) const;
   void prune(std::vector<Label> &labels, int stage);
-  /// The glue at the borders of a run, without the link's endpoint.
-  Cost closing(int level, int label, const Ends &ends) const;
 };
 
 /// Tensors that enter or leave [begin, end).
