@@ -269,7 +269,7 @@ static Timing timingOfReading(Simulation &simulation,
     return int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
   };
   // In long frames the refreshes are as many in each: once those in flight are
-  // there, two that differ by no more than a few thousandths tell the interval.
+  // there, two that differ by a ten-thousandth at most tell the interval.
   constexpr double kVeryLong = 10 * kLong, kAlike = 1e-4;
   if (interval > kVeryLong)
     for (int frames = kShort; frames <= inFlightAt() + 12; ++frames) {
