@@ -47,7 +47,7 @@ double aloneSeconds(const Problem &problem, int stage) {
   int end = groupEnd(problem, stage);
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
-    const Place &place = *sort.place;
+    const Place &place = sort.place;
     std::vector<double> all;
     for (int s = stage; s < end; ++s)
       for (const Choice &choice : problem.kinds[place.kind].choices[s])
@@ -89,7 +89,7 @@ Limit whyNotAlone(const Problem &problem, int stage) {
   Limit why;
   double least = INFINITY;
   for (const Sort &sort : sortsOf(problem)) {
-    Place open = *sort.place;
+    Place open = sort.place;
     open.unlimit();
     auto run = runAlone(problem, stage, open, INFINITY);
     if (!run)

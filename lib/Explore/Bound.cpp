@@ -187,7 +187,7 @@ double boundOf(const Problem &problem, const std::vector<double> &all,
     double least = INFINITY;
     Limit border{Limit::Kind::Border};
     for (const Sort &sort : sortsOf(problem)) {
-      const Place &place = *sort.place;
+      const Place &place = sort.place;
       int64_t beats = (tensor.bits + place.streamBits - 1) / place.streamBits;
       int64_t most = 1;
       for (int r : copiesUpTo(problem))

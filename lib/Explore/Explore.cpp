@@ -309,14 +309,16 @@ std::vector<Split> Sharing::splitsOf(const Parts &parts) const {
   return splits;
 }
 
-/// Whether one plan is better than another.
-bool isBetter(const Result &a, const Result &b) {
+/// Whether one plan is better than another for a goal.
+bool isBetter(const Result &a, const Result &b, const Goal &goal) {
   if (a.refused.empty() != b.refused.empty())
     return a.refused.empty();
   if (a.fits != b.fits)
     return a.fits;
   if (a.meetsGoal != b.meetsGoal)
     return a.meetsGoal;
+  if (goal.kind == Goal::Kind::MinLatency)
+    return a.latency < b.latency * (1 - 1e-6);
   return a.seconds < b.seconds * (1 - 1e-6);
 }
 
@@ -342,7 +344,7 @@ FailureOr<Result> Sharing::run() {
   auto whole = variant({}, /*solves=*/false)->explorer->run(goal);
   if (failed(whole))
     return failure();
-  if (isBetter(*whole, *result))
+  if (isBetter(*whole, *result, goal))
     std::swap(*whole, *result);
   erase(*whole);
   return result;
@@ -446,12 +448,14 @@ public:
   const MemoryPrices prices;
 
   /// Seconds per frame that no plan at these prices falls below: infinite if
-  /// none fits, 0 if only building one tells.
-  double promise() {
+  /// none is faster than `least`, 0 if only building one tells.
+  double promise(double least) {
     if (places.places.size() > 1 || sharing.whole().isRefused())
       return 0;
     if (goal.kind == Goal::Kind::MaxThroughput)
-      return sharing.whole().prospect(goal).seconds;
+      return sharing.whole().mayFallBelow(least)
+                 ? sharing.whole().prospect(goal).seconds
+                 : INFINITY;
     return sharing.whole().prospect({}).nodes > 0 ? 0 : INFINITY;
   }
   /// What keeps the solver from less than that.
@@ -484,7 +488,9 @@ public:
           const Steering &steering)
       : network(network), goal(goal), cluster(cluster), steering(steering) {}
 
-  FailureOr<Result> run();
+  /// The best plan. With `below` only one that takes fewer seconds is of use: a
+  /// result without nodes says that there is none.
+  FailureOr<Result> run(double below = INFINITY);
 
 private:
   func::FuncOp network;
@@ -501,7 +507,11 @@ private:
   std::unique_ptr<Attempt> attempt(const MemoryPrices &prices) const {
     return std::make_unique<Attempt>(network, goal, cluster, steering, prices);
   }
-  bool isRate() const { return goal.kind == Goal::Kind::MaxThroughput; }
+  /// Whether there is always something better to want.
+  bool isOpen() const {
+    return goal.kind == Goal::Kind::MaxThroughput ||
+           goal.kind == Goal::Kind::MinLatency;
+  }
   /// If nothing fits, both are short: the one with less left is treated as
   /// scarce.
   Lacking lackingWhereNothingFits() const {
@@ -519,7 +529,7 @@ LogicalResult Pricing::build(Attempt &attempt) {
   auto other = attempt.run();
   if (failed(other))
     return failure();
-  if (best && !(other->fits && isBetter(*other, *best))) {
+  if (best && !(other->fits && isBetter(*other, *best, goal))) {
     erase(*other);
     return success();
   }
@@ -536,7 +546,7 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
   if (best && !best->refused.empty())
     return false;
   auto tried = attempt(prices);
-  double promise = tried->promise();
+  double promise = tried->promise(least);
   if (promise >= least * (1 - 1e-6))
     return false;
   if (promise > 0) {
@@ -552,7 +562,7 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
                            best->streaming};
   if (!best->fits || taken != prices)
     return false;
-  lacking = best->meetsGoal && !isRate() ? Lacking{} : lackingBy(best->limit);
+  lacking = best->meetsGoal && !isOpen() ? Lacking{} : lackingBy(best->limit);
   return true;
 }
 
@@ -604,7 +614,8 @@ LogicalResult Pricing::buildPromising() {
   return success();
 }
 
-FailureOr<Result> Pricing::run() {
+FailureOr<Result> Pricing::run(double below) {
+  least = below;
   const double pinned = steering.lutsOfABlock;
   MemoryPrices prices;
   if (steering.wantsResident())
@@ -634,6 +645,12 @@ FailureOr<Result> Pricing::run() {
   }
   if (failed(buildPromising()))
     return failure();
+  if (!best && !std::isinf(below)) {
+    Result none;
+    none.fits = none.meetsGoal = false;
+    none.seconds = INFINITY;
+    return none;
+  }
   if (!best)
     return attempt(usual)->run();
   return std::move(*best);
@@ -658,10 +675,12 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
       (!result->meetsGoal || goal.kind == Goal::Kind::MaxThroughput)) {
     Goal without = goal.withoutDsp();
     Cluster none = withinParts(cluster, without);
-    auto other = Pricing(base, without, none, steering).run();
+    const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+    auto other = Pricing(base, without, none, steering)
+                     .run(isRate && result->fits ? result->seconds : INFINITY);
     if (succeeded(other)) {
       other->avoidsDsp = true;
-      if (isBetter(*other, *result))
+      if (isBetter(*other, *result, goal))
         std::swap(*other, *result);
       erase(*other);
     }

@@ -19,6 +19,11 @@ public:
       : posed(network, cluster, steering, cache) {}
 
   Prospect prospect(const Goal &goal);
+  /// Whether a single device may need less than that many seconds per frame.
+  bool mayFallBelow(double seconds) {
+    return std::isinf(seconds) || problem().places.size() > 1 ||
+           within(seconds * (1 - 1e-6), {});
+  }
   /// Whether pins match nothing.
   bool isRefused() const { return !posed.menu.refused().empty(); }
   /// Why the solver finds no plan that takes less than that many seconds.

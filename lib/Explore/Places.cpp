@@ -156,19 +156,42 @@ bool Place::covers(const Place &other) const {
          wire->latencyNs <= other.wire->latencyNs;
 }
 
+/// The largest place that both cover, if there is one.
+static std::optional<Place> meetOf(const Place &a, const Place &b) {
+  Place meet = a;
+  for (size_t k = 0; k < kKinds; ++k)
+    meet.budget.amount[k] = std::min(a.budget.amount[k], b.budget.amount[k]);
+  for (size_t m = 0; m < gen::kMemories; ++m)
+    meet.bandwidth[m] = std::min(a.bandwidth[m], b.bandwidth[m]);
+  if (a.wire && b.wire) {
+    meet.wire->bitsPerS = std::min(a.wire->bitsPerS, b.wire->bitsPerS);
+    meet.wire->latencyNs = std::max(a.wire->latencyNs, b.wire->latencyNs);
+  }
+  if (a.covers(meet) && b.covers(meet))
+    return meet;
+  return std::nullopt;
+}
+
 std::vector<Sort> sortsOf(const Problem &problem) {
+  // Replicas need what their places have in common: of two places, the larger
+  // may have less of one thing.
+  constexpr size_t kMost = 16;
   std::vector<Sort> sorts;
-  for (const Place &place : problem.places) {
-    bool known = false;
+  auto add = [&](const Place &place) {
     for (const Sort &sort : sorts)
-      known |= *sort.place == place;
-    if (known)
-      continue;
-    sorts.push_back({&place, {}});
+      if (sort.place == place)
+        return;
+    sorts.push_back({place, {}});
     for (int p = 0; p < int(problem.places.size()); ++p)
       if (problem.places[p].covers(place))
         sorts.back().members.push_back(p);
-  }
+  };
+  for (const Place &place : problem.places)
+    add(place);
+  for (size_t b = 1; problem.mayReplicate && b < sorts.size(); ++b)
+    for (size_t a = 0; a < b && sorts.size() < kMost; ++a)
+      if (auto meet = meetOf(sorts[a].place, sorts[b].place))
+        add(*meet);
   return sorts;
 }
 } // namespace rhizome::explore

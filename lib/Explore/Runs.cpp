@@ -3,6 +3,7 @@
 // dominated, extended stage by stage. If there are too many, the best
 // under each of a fixed table of prices are kept, and the cheapest.
 #include "Runs.h"
+#include "RunLayout.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -126,11 +127,79 @@ static Resources withTraffic(Resources capacity, const Resources &budget) {
   return capacity;
 }
 
+void RunGlue::add(Cost &sum, int stage, const Choice &choice,
+                  Chosen chosen) const {
+  const Stage &what = problem.stages[stage];
+  const Tensor &result = problem.tensors[what.result];
+  for (size_t i = 0; i < what.operands.size(); ++i) {
+    int t = what.operands[i];
+    const Tensor &tensor = problem.tensors[t];
+    if (choice.in[i] == kInside)
+      continue;
+    if (tensor.producer >= begin) {
+      int from = chosen(tensor.producer).out;
+      if (from != choice.in[i])
+        sum += problem.glue->convert(kind, t, from, choice.in[i]);
+      continue;
+    }
+    // The border has the format of the first reader.
+    int first =
+        *std::lower_bound(tensor.readers.begin(), tensor.readers.end(), begin);
+    if (first == stage) {
+      sum += problem.glue->border(kind, streamBits, t, choice.in[i],
+                                  /*enters=*/true);
+      continue;
+    }
+    const Stage &reader = problem.stages[first];
+    size_t slot = std::find(reader.operands.begin(), reader.operands.end(), t) -
+                  reader.operands.begin();
+    int from = chosen(first).in[slot];
+    if (from != choice.in[i])
+      sum += problem.glue->convert(kind, t, from, choice.in[i]);
+  }
+  // Those of the same region use it inside.
+  int last = stage + choice.parts - 1 - choice.part;
+  auto readers = result.toHost + (result.readers.end() -
+                                  std::upper_bound(result.readers.begin(),
+                                                   result.readers.end(), last));
+  if (readers > 1 && choice.out != kInside)
+    sum += problem.glue->fork(kind, what.result, choice.out, int(readers));
+}
+
+Cost RunGlue::closing(int end, const Ends &ends, Chosen chosen) const {
+  Cost cost;
+  for (int t : ends.out) {
+    const Tensor &tensor = problem.tensors[t];
+    if (tensor.producer >= begin) {
+      int format = chosen(tensor.producer).out;
+      cost += problem.glue->border(kind, streamBits, t, format, false);
+      continue;
+    }
+    // Passed on, in the format of the first reader here or element by element.
+    auto first =
+        std::lower_bound(tensor.readers.begin(), tensor.readers.end(), begin);
+    int format = -1;
+    if (first != tensor.readers.end() && *first < end) {
+      const Stage &reader = problem.stages[*first];
+      size_t slot =
+          std::find(reader.operands.begin(), reader.operands.end(), t) -
+          reader.operands.begin();
+      format = chosen(*first).in[slot];
+      cost += problem.glue->fork(kind, t, format, 2);
+    } else {
+      cost += problem.glue->border(kind, streamBits, t, format, true);
+    }
+    cost += problem.glue->border(kind, streamBits, t, format, false);
+  }
+  return cost;
+}
+
 RunFront::RunFront(const Problem &problem, const Limits &limits,
                    Candidates &candidates, int kind, int64_t streamBits,
                    int begin, int64_t interval)
-    : problem(problem), limits(limits), candidates(candidates), kind(kind),
-      begin(begin), streamBits(streamBits), interval(interval) {
+    : problem(problem), limits(limits), candidates(candidates),
+      glue{problem, kind, begin, streamBits}, kind(kind), begin(begin),
+      streamBits(streamBits), interval(interval) {
   most = largestBudget(problem, kind, interval);
   capacity = withTraffic(problem.kinds[kind].capacity, most);
 }
@@ -299,8 +368,6 @@ void RunFront::takeUnit(Label &label, const Choice &choice) const {
 void RunFront::extend() {
   int level = int(levels.size()), stage = begin + level;
   const Kind &device = problem.kinds[kind];
-  const Stage &what = problem.stages[stage];
-  const Tensor &result = problem.tensors[what.result];
   const std::vector<int> &options = candidates.of(kind, interval, stage);
   std::vector<Label> next;
   auto add = [&](int parent) {
@@ -324,42 +391,9 @@ void RunFront::extend() {
         label.busy = levels[level - 1][parent].busy;
       }
       takeUnit(label, choice);
-      for (size_t i = 0; i < what.operands.size(); ++i) {
-        int t = what.operands[i];
-        const Tensor &tensor = problem.tensors[t];
-        if (choice.in[i] == kInside)
-          continue;
-        if (tensor.producer >= begin) {
-          int from = choiceAt(level - 1, parent, tensor.producer).out;
-          if (from != choice.in[i])
-            label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
-          continue;
-        }
-        // The border has the format of the first reader.
-        int first = *std::lower_bound(tensor.readers.begin(),
-                                      tensor.readers.end(), begin);
-        if (first == stage) {
-          label.cost += problem.glue->border(kind, streamBits, t, choice.in[i],
-                                             /*enters=*/true);
-          continue;
-        }
-        const Stage &reader = problem.stages[first];
-        size_t slot =
-            std::find(reader.operands.begin(), reader.operands.end(), t) -
-            reader.operands.begin();
-        int from = choiceAt(level - 1, parent, first).in[slot];
-        if (from != choice.in[i])
-          label.cost += problem.glue->convert(kind, t, from, choice.in[i]);
-      }
-      // Those of the same region use it inside.
-      int last = stage + choice.parts - 1 - choice.part;
-      auto readers =
-          result.toHost +
-          (result.readers.end() - std::upper_bound(result.readers.begin(),
-                                                   result.readers.end(), last));
-      if (readers > 1 && choice.out != kInside)
-        label.cost +=
-            problem.glue->fork(kind, what.result, choice.out, int(readers));
+      glue.add(label.cost, stage, choice, [&](int before) -> const Choice & {
+        return choiceAt(level - 1, parent, before);
+      });
       label.price = priceOf(label.cost.resources, capacity);
       next.push_back(label);
     }
@@ -398,32 +432,20 @@ bool passes(const Problem &problem, const Ends &ends, const Place &place,
   return true;
 }
 
-Cost RunFront::closing(int level, int label, const Ends &ends) const {
-  Cost cost;
-  for (int t : ends.out) {
-    const Tensor &tensor = problem.tensors[t];
-    if (tensor.producer >= begin) {
-      int format = choiceAt(level, label, tensor.producer).out;
-      cost += problem.glue->border(kind, streamBits, t, format, false);
-      continue;
-    }
-    // Passed on, in the format of the first reader here or element by element.
-    auto first =
-        std::lower_bound(tensor.readers.begin(), tensor.readers.end(), begin);
-    int format = -1;
-    if (first != tensor.readers.end() && *first <= begin + level) {
-      const Stage &reader = problem.stages[*first];
-      size_t slot =
-          std::find(reader.operands.begin(), reader.operands.end(), t) -
-          reader.operands.begin();
-      format = choiceAt(level, label, *first).in[slot];
-      cost += problem.glue->fork(kind, t, format, 2);
-    } else {
-      cost += problem.glue->border(kind, streamBits, t, format, true);
-    }
-    cost += problem.glue->border(kind, streamBits, t, format, false);
+std::optional<std::vector<int>> RunFront::layOutOn(const Place &place,
+                                                   int level, int label,
+                                                   const Ends &ends,
+                                                   const Cost &atBorder) const {
+  std::vector<Placed> stages(level + 1);
+  for (int at = level, l = label; at >= 0; --at) {
+    const Label &here = levels[at][l];
+    stages[at] = {&problem.kinds[kind].choices[begin + at][here.choice],
+                  here.cost, here.instance};
+    l = here.parent;
+    if (at > 0)
+      subtract(stages[at].cost, levels[at - 1][l].cost);
   }
-  return cost;
+  return layOutRun(glue, stages, limits, place, ends, atBorder);
 }
 
 bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
@@ -459,7 +481,9 @@ std::optional<Run> RunFront::best(int end, const Place &place,
       continue;
     if (!endpoint)
       endpoint = place.wire ? problem.glue->endpoint(place, ends) : Cost();
-    Cost cost = closing(level, l, ends);
+    Cost cost = glue.closing(end, ends, [&](int stage) -> const Choice & {
+      return choiceAt(level, l, stage);
+    });
     cost += *endpoint;
     const Cost atBorder = cost;
     cost += label.cost;

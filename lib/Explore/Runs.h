@@ -4,7 +4,8 @@
 // of either can only add plans.
 #pragma once
 
-#include "Layout.h"
+#include "rhizome/Explore/Problem.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 #include <map>
@@ -37,6 +38,21 @@ private:
   const Limits &limits;
   bool exact = true;
   std::map<std::tuple<int, int64_t, int>, std::vector<int>> known;
+};
+
+/// What is between the choices of a run.
+struct RunGlue {
+  /// The choice for a stage of the run that has one.
+  using Chosen = llvm::function_ref<const Choice &(int stage)>;
+  const Problem &problem;
+  int kind, begin;
+  int64_t streamBits;
+
+  /// Adds converters and borders before a stage with this choice, and the fork
+  /// after it.
+  void add(Cost &sum, int stage, const Choice &choice, Chosen chosen) const;
+  /// What is at the borders of a run up to `end`, without the link's endpoint.
+  Cost closing(int end, const Ends &ends, Chosen chosen) const;
 };
 
 /// All runs that begin at one stage, of one kind, within one interval.
@@ -73,6 +89,7 @@ private:
   const Problem &problem;
   const Limits &limits;
   Candidates &candidates;
+  RunGlue glue;
   int kind, begin;
   int64_t streamBits, interval;
   gen::Resources most;     ///< maximum of places of this kind
@@ -86,17 +103,10 @@ private:
   void takeUnit(Label &label, const Choice &choice) const;
   const Choice &choiceAt(int level, int label, int stage) const;
   void prune(std::vector<Label> &labels, int stage);
-  /// The glue at the borders of a run, without the link's endpoint.
-  Cost closing(int level, int label, const Ends &ends) const;
-  /// The die of each stage on a place with several, with this at the border
-  /// besides what the stages have there; none if they do not fit.
+  /// The dies of a run's stages on a place with several.
   std::optional<std::vector<int>> layOutOn(const Place &place, int level,
                                            int label, const Ends &ends,
                                            const Cost &atBorder) const;
-  Layout itemsOf(int level, const std::vector<int> &chain,
-                 std::vector<int> &itemOf) const;
-  void addStreams(int level, int label, const Ends &ends,
-                  const std::vector<int> &itemOf, Layout &layout) const;
 };
 
 /// Tensors that enter or leave [begin, end).

@@ -6,8 +6,10 @@
 // Why more resources never hurt: the runs that are considered depend only on
 // the time and the kind of device, never on a budget or on other places; a
 // larger budget or a faster link only admits more of them, and an additional
-// place may be left out.
+// place may be left out. Runs that are balanced for a budget (Balance.cpp)
+// only come to these.
 #include "Solve.h"
+#include "Balance.h"
 #include <algorithm>
 #include <cmath>
 
@@ -23,9 +25,13 @@ public:
         candidates(problem, limits), copies(copiesUpTo(problem)),
         sorts(sortsOf(problem)) {
     for (const Sort &sort : sorts)
-      widths.push_back(sort.place->widths());
+      widths.push_back(sort.place.widths());
   }
   std::optional<Solution> run();
+  /// All stages on the only place, by prices for its budget.
+  std::optional<Solution> balanced();
+  /// Whether nothing was left out so far.
+  bool isExact() const { return exact && candidates.isExact(); }
 
 private:
   /// The state of the stages so far on the places so far.
@@ -67,8 +73,8 @@ private:
     auto [it, isNew] = budgets.try_emplace({kind, copies});
     if (isNew)
       for (const Sort &sort : sorts)
-        if (sort.place->kind == kind)
-          it->second.push_back(sort.place->budgetFor(seconds * copies));
+        if (sort.place.kind == kind)
+          it->second.push_back(sort.place.budgetFor(seconds * copies));
     return it->second;
   }
   bool mayEnd(int end) const {
@@ -121,7 +127,7 @@ const std::optional<Run> &Placement::best(int sort, int copies, int begin,
 }
 
 void Placement::place(int sort, const std::vector<int> &places, int begin) {
-  const Place &here = *sorts[sort].place;
+  const Place &here = sorts[sort].place;
   int p = places.front(), r = int(places.size());
   const State from = states[p][begin];
   RunFront &labels = front(widths[sort].front(), r, begin);
@@ -174,7 +180,7 @@ std::optional<Solution> Placement::run() {
         for (int r : copies) {
           // A single copy uses its place directly.
           if (states[p][begin].nodes + r > limits.maxNodes ||
-              (r == 1 && !(*sorts[sort].place == problem.places[p])))
+              (r == 1 && !(sorts[sort].place == problem.places[p])))
             continue;
           std::vector<int> places = group(sort, p, r);
           if (!places.empty())
@@ -186,7 +192,7 @@ std::optional<Solution> Placement::run() {
     return std::nullopt;
   Solution solution;
   solution.seconds = seconds;
-  solution.isExact = exact && candidates.isExact();
+  solution.isExact = isExact();
   for (auto [p, s] = best; p > 0;) {
     const State &state = states[p][s];
     if (state.run) {
@@ -199,6 +205,35 @@ std::optional<Solution> Placement::run() {
   }
   return solution;
 }
+
+std::optional<Solution> Placement::balanced() {
+  const int n = int(problem.stages.size());
+  if (problem.places.size() != 1)
+    return std::nullopt;
+  for (int s = 0; s < n; ++s)
+    if ((s > 0 && problem.stages[s].mustCut) || !mayHold(s, {0}))
+      return std::nullopt;
+  Ends ends = crossingOf(problem, 0, n);
+  ends.framesPerS = 1 / seconds;
+  for (const Place &as : widths[0]) {
+    if (!mayStream(as, 0, n) || !passes(problem, ends, as, seconds))
+      continue;
+    double cycles = std::min(9e15, seconds * as.clockHz);
+    auto interval = int64_t(std::floor(cycles * (1 + 1e-12)));
+    BalancedRun runs(problem, limits, {problem, as.kind, 0, as.streamBits}, n,
+                     interval, ends);
+    std::optional<Run> run = runs.within(as, as.budgetFor(seconds));
+    if (!run)
+      return std::nullopt;
+    run->places = {0};
+    Solution solution;
+    solution.seconds = seconds;
+    solution.isExact = false;
+    solution.runs.push_back(std::move(*run));
+    return solution;
+  }
+  return std::nullopt;
+}
 } // namespace
 
 std::optional<Solution> solveWithin(const Problem &problem, double seconds,
@@ -206,7 +241,10 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
   if (hostSeconds(problem) > seconds * (1 + 1e-12))
     return std::nullopt;
   Limits used = limitsFor(problem, limits);
-  auto solution = Placement(problem, seconds, used).run();
+  Placement placement(problem, seconds, used);
+  auto solution = placement.run();
+  if (!solution && !placement.isExact())
+    solution = placement.balanced();
   if (solution && isLarge(problem))
     solution->isExact = false;
   return solution;
@@ -216,7 +254,7 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
 /// own sums may show that it takes less.
 static Solution tightened(const Problem &problem, double low, Solution found,
                           const Limits &limits) {
-  constexpr double kClose = 1e-4;
+  const double close = isLarge(problem) ? 5e-4 : 1e-4;
   auto takeOwn = [&] {
     double own = limits.least;
     for (const Run &run : found.runs)
@@ -226,7 +264,7 @@ static Solution tightened(const Problem &problem, double low, Solution found,
         found = std::move(*same);
   };
   takeOwn();
-  while (found.seconds > low * (1 + kClose)) {
+  while (found.seconds > low * (1 + close)) {
     double middle =
         low > 0 ? std::sqrt(low * found.seconds) : found.seconds / 2;
     if (auto better = solveWithin(problem, middle, limits)) {
@@ -250,6 +288,10 @@ std::optional<Solution> solveFastest(const Problem &problem,
   size_t low = std::lower_bound(all.begin(), all.end(), bound * (1 - 1e-12)) -
                all.begin();
   if (low == all.size())
+    return std::nullopt;
+  // What fits at no rate is not tried at every one.
+  if (isLarge(problem) && problem.places.size() == 1 &&
+      !solveWithin(problem, all.back(), limits))
     return std::nullopt;
   // Upwards in steps of a few percent, so that nothing feasible is missed by
   // much; then within the step.

@@ -6,9 +6,10 @@
 #include "Runs.h"
 
 namespace rhizome::explore {
-/// Distinct places, each once, with those that cover it, ascending.
+/// Distinct places, each once, and what several have at least, with those that
+/// cover it, ascending.
 struct Sort {
-  const Place *place;
+  Place place;
   std::vector<int> members;
 };
 std::vector<Sort> sortsOf(const Problem &problem);

@@ -51,7 +51,8 @@ double busySeconds(const Problem &problem, const Run &run) {
   double seconds = double(cycles) / place.clockHz;
   for (size_t m = 0; m < gen::kMemories; ++m)
     if (double bytes = run.cost.resources.amount[gen::memoryKind(m)]; bytes > 0)
-      seconds = std::max(seconds, bytes / place.bandwidth[m]);
+      for (int p : run.places)
+        seconds = std::max(seconds, bytes / problem.places[p].bandwidth[m]);
   return seconds / double(run.places.size());
 }
 
@@ -99,7 +100,7 @@ std::vector<double> times(const Problem &problem) {
   std::vector<double> all;
   std::vector<int> copies = copiesUpTo(problem);
   for (const Sort &sort : sortsOf(problem)) {
-    const Place &place = *sort.place;
+    const Place &place = sort.place;
     std::vector<double> once;
     for (const auto &choices : problem.kinds[place.kind].choices)
       for (const Choice &choice : choices)

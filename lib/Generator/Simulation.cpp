@@ -84,9 +84,14 @@ Simulation::~Simulation() = default;
 
 const SimResult &Simulation::upTo(int frames, int ahead) {
   if (supply) {
-    state->upTo(frames + ahead, 0);
     SimResult told;
-    if (!result.deadlock &&
+    // Most that are late are late at once.
+    state->upTo(1, 0);
+    bool isLate = !result.deadlock && !supply->keepsUp(*state, 1, /*ahead=*/0,
+                                                       /*later=*/0, told);
+    if (!isLate)
+      state->upTo(frames + ahead, 0);
+    if (!isLate && !result.deadlock &&
         supply->keepsUp(*state, frames, ahead, /*later=*/0, told)) {
       for (auto [i, p] : llvm::enumerate(supply->readers))
         result.spans[p] = std::move(told.spans[2 * i]);

@@ -3,6 +3,7 @@
 // depths of its buffers, its interval and latency, and how long it loads.
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Generator/UnitModel.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -261,7 +262,9 @@ static int64_t latencyAfterReading(const Simulation &run,
         firings += phase.repeat * process.periods;
       process.offers = {{ready, firings}, {kNever}};
     }
-  return Simulation(network).upTo(1, aheadOf(network)).latency();
+  const auto memories = run.keepsUp() ? Simulation::Memories::IfTheyMatter
+                                      : Simulation::Memories::Always;
+  return Simulation(network, {}, memories).upTo(1, aheadOf(network)).latency();
 }
 
 /// The timing of a network that reads memories while frames pass.
@@ -277,10 +280,23 @@ static Timing timingOfReading(Simulation &simulation,
   // flight at once share the memory: as many go before and after. How many they
   // are follows from the interval, as in framesInFlight of lib/Simulate.
   constexpr int64_t kMostInFlight = 32;
-  for (int round = 0; round < 2; ++round) {
+  auto inFlightAt = [&] {
     int64_t cycles = std::max<int64_t>(1, int64_t(interval));
-    int inFlight =
-        int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
+    return int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
+  };
+  // In long frames the refreshes are as many in each: once those in flight are
+  // there, two that differ by a ten-thousandth at most tell the interval.
+  constexpr double kVeryLong = 10 * kLong, kAlike = 1e-4;
+  if (interval > kVeryLong)
+    for (int frames = kShort; frames <= inFlightAt() + 12; ++frames) {
+      simulation.upTo(frames, std::max(inFlightAt(), ahead));
+      double last = run.interval(frames - 2), both = run.interval(frames - 3);
+      interval = both;
+      if (frames > inFlightAt() + 3 && std::abs(last - both) < kAlike * both)
+        return Timing{both, latency};
+    }
+  for (int round = 0; round < 2; ++round) {
+    int inFlight = inFlightAt();
     int frames = inFlight + (interval < kLong ? 20 : 12);
     simulation.upTo(frames, std::max(inFlight, ahead));
     interval = run.interval(frames - 1 - std::max(8, (frames - 1) / 2));

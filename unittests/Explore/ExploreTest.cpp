@@ -183,6 +183,45 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
   EXPECT_GT(price[1], price[64]);
 }
 
+TEST(Explore, TheLeastLatencyIsSoughtAtAllPricesOfBlocks) {
+  MLIRContext context;
+  int quicker = 0;
+  for (int64_t blocks : {24, 40, 60, 100}) {
+    NetworkBuilder n(context);
+    auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+    n.begin({1, 16, 16, 16}, byte);
+    for (const char *name : {"conv1", "conv2", "conv3"}) {
+      n.conv(name, {.out = 32, .kh = 3, .kw = 3, .pads = {1, 1, 1, 1}});
+      n.requantize(name, byte, true, false);
+    }
+    func::FuncOp f = n.end();
+    explore::ClusterPlace place;
+    place.device = "xcku060-role";
+    place.context = ku060();
+    place.context.budget["bram"] = blocks;
+    place.context.budget["lut"] = 40000;
+    place.context.budget["dsp"] = 150;
+    place.context.pairBits = 0;
+    place.capacity = place.context.budget;
+    explore::Cluster cluster;
+    cluster.places = {place};
+    auto latency = [&](const char *goal, double price) {
+      explore::Steering steering;
+      steering.lutsOfABlock = price;
+      auto result =
+          explore::explore(f, *explore::parseGoal(goal), cluster, steering);
+      EXPECT_TRUE(succeeded(result) && result->fits) << blocks << goal;
+      return result->fits ? result->latency : INFINITY;
+    };
+    double least = latency("min-latency", 0);
+    EXPECT_LE(least, latency("max-throughput", 0) * (1 + 1e-9)) << blocks;
+    quicker +=
+        least < latency("min-latency", gen::CostContext::kUsualLutsOfABlock) *
+                    (1 - 1e-6);
+  }
+  EXPECT_GT(quicker, 0);
+}
+
 TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
   auto byte = [](NetworkBuilder &n) {
     return num::IntType::getFull(n.b.getContext(), true, 8);

@@ -58,9 +58,10 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(names,
             (std::vector<std::string>{
                 "10ax115", "cpu-x86", "ice40-hx8k", "ice40-up5k", "lfe5u-12f",
-                "lfe5u-25f", "lfe5u-85f", "xc7a100t", "xc7z020", "xck26",
-                "xcku060-role", "xcu280", "xcu55c", "xcvc1902", "xcvu9p",
-                "xcvu9p-slr", "xczu3eg", "xczu7ev"}));
+                "lfe5u-25f", "lfe5u-85f", "xc7a100t", "xc7z007s", "xc7z010",
+                "xc7z020", "xc7z045", "xck26", "xcku060-role", "xcu280",
+                "xcu55c", "xcvc1902", "xcvu9p", "xcvu9p-slr", "xczu3eg",
+                "xczu7ev"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -88,9 +89,10 @@ TEST(Device, UnknownNameListsTheKnown) {
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
             "unknown device 'xcku60'; known are 10ax115, cpu-x86, ice40-hx8k, "
-            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7a100t, xc7z020, "
-            "xck26, xcku060-role, xcu280, xcu55c, xcvc1902, xcvu9p-slr, "
-            "xcvu9p, xczu3eg, xczu7ev, or give the path of a .yaml file");
+            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7a100t, "
+            "xc7z007s, xc7z010, xc7z020, xc7z045, xck26, xcku060-role, "
+            "xcu280, xcu55c, xcvc1902, xcvu9p-slr, xcvu9p, xczu3eg, xczu7ev, "
+            "or give the path of a .yaml file");
 }
 
 TEST(Device, DiesAndWhatRoutes) {

@@ -95,7 +95,6 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   if (p.kind == Kind::Max)
     return;
 
-  std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
   std::vector<int64_t> bias;
   if (p.bias)
     bias = *osa::constantInts(op->getOperand(2));
@@ -111,6 +110,7 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
     MemoryImage image(isStreamed ? replayOf(offer.body).get("Beat") : word,
                       isStreamed ? beats.perResult() : all);
     MemoryImage biases(lanes * acc, outFolds);
+    std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
     for (int64_t group = 0; group < words; ++group)
       for (int64_t lane = 0; lane < lanes; ++lane) {
         int64_t channel = group * lanes + lane;
@@ -161,19 +161,35 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   const WeightBeats beats(beat, word, folds);
   MemoryImage image(beat, outFolds * beats.perResult());
   MemoryImage biases(pe * acc, outFolds);
-  for (int64_t o = 0; o < p.outChannels; ++o) {
+  struct Place {
+    int64_t fold, slot;
+  };
+  std::vector<Place> places(size_t(taps * groupIn));
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t c = 0; c < groupIn; ++c) {
+      Place &here = places[size_t(tap * groupIn + c)];
+      place(tap, c, here.fold, here.slot);
+    }
+  // Output channel by output channel, as the constant has them: a large layer's
+  // are not copied.
+  int64_t o = 0, outFold = 0, lane = 0;
+  size_t at = places.size();
+  auto begin = [&] {
     int64_t group = o / groupOut, inGroup = o % groupOut;
-    int64_t outFold = group * peFolds + inGroup / pe, lane = inGroup % pe;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < groupIn; ++c) {
-        int64_t fold, slot;
-        place(tap, c, fold, slot);
-        setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits,
-                bits, weights[(o * taps + tap) * groupIn + c]);
-      }
+    outFold = group * peFolds + inGroup / pe;
+    lane = inGroup % pe;
     if (p.bias)
-      biases.set(outFold, lane * acc, acc, bias[o]);
-  }
+      biases.set(outFold, lane * acc, acc, bias[size_t(o)]);
+    ++o;
+    at = 0;
+  };
+  osa::forConstantInts(op->getOperand(1), [&](int64_t weight) {
+    if (at == places.size())
+      begin();
+    auto [fold, slot] = places[at++];
+    setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits, bits,
+            weight);
+  });
   if (isStreamed) {
     setSegment(offer.body, std::move(image), images);
     if (Actor &reorder = offer.body.back(); reorder.is<unit::Reorder>())

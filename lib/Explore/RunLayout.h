@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The stages of a run on the dies of a place.
+#pragma once
+
+#include "Layout.h"
+#include "Runs.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace rhizome::explore {
+/// A stage of a run: its choice, what it adds to the run, and which of equal
+/// shared units it takes.
+struct Placed {
+  const Choice *choice;
+  Cost cost;
+  int instance = 0;
+};
+
+/// Takes off a part of a cost.
+void subtract(Cost &from, const Cost &cost);
+
+/// The die of each stage of a run on a place with several, with this at the
+/// border besides what the stages have there; none if they do not fit.
+std::optional<std::vector<int>>
+layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
+          const Limits &limits, const Place &place, const Ends &ends,
+          const Cost &atBorder);
+} // namespace rhizome::explore
