@@ -48,24 +48,21 @@ module rhz_matmul_pages #(
   // A page is full from the cycle after its last beat, and free again from the
   // cycle after its last firing.
   logic write, written, read_done, write_page_q, read_page_q;
-  logic [1:0] full_q;
-  assign in_ready_o = !full_q[write_page_q];
+  logic [1:0] full_q, fills, frees;
+  assign fills      = {written && write_page_q, written && !write_page_q};
+  assign frees      = {read_done && read_page_q, read_done && !read_page_q};
+  assign in_ready_o = write_page_q ? !full_q[1] : !full_q[0];
   assign write      = in_valid_i && in_ready_o;
-  assign ready_o    = full_q[read_page_q];
+  assign ready_o    = read_page_q ? full_q[1] : full_q[0];
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       write_page_q <= 1'b0;
       read_page_q  <= 1'b0;
       full_q       <= 2'b00;
     end else begin
-      if (written) begin
-        write_page_q         <= !write_page_q;
-        full_q[write_page_q] <= 1'b1;
-      end
-      if (read_done) begin
-        read_page_q         <= !read_page_q;
-        full_q[read_page_q] <= 1'b0;
-      end
+      if (written) write_page_q <= !write_page_q;
+      if (read_done) read_page_q <= !read_page_q;
+      full_q <= (full_q | fills) & ~frees;
     end
   end
 

@@ -209,10 +209,9 @@ void pages(Builder &b) {
   const int64_t lines = along ? p.Columns : p.Inner;
   const int64_t words = p.Folds * p.OutFolds, page = p.Matrices * words;
   const int64_t address = clog2(2 * page), width = lanes * storedBits(b);
-  // Which pages are full, written and read. The logic of these, of the chained
-  // flags of the counters and of both addresses' steps is about the same in all
-  // units that were synthesized.
-  constexpr double kControl = 36;
+  // Which pages are full, written and read: about nine LUTs in every unit that
+  // was synthesized.
+  constexpr double kControl = 9;
   b.ff(4);
   b.term(Term::Select, kControl);
   for (int64_t count : {along ? p.Folds : p.OutFolds, lines, p.Matrices, words,
