@@ -4,7 +4,7 @@
 // one node per layer, with the model's prediction; "rhizome synth" measures
 // it. The points of a seed do not depend on the cost model, except for
 // where it places memories.
-#include "../unittests/NetworkBuilder.h"
+#include "../unittests/MatmulBuilder.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Device.h"
@@ -120,6 +120,30 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
   return n.end();
 }
 
+/// A product of two inputs, often with its quantizer.
+func::FuncOp drawProduct(NetworkBuilder &n) {
+  osa::MatmulShape s;
+  bool isInside = n.coin();
+  int64_t rows = size(n, 64);
+  s.outer = isInside ? rows : 1;
+  s.rows = isInside ? 1 : rows;
+  s.batch = n.coin() ? 1 : n.draw(2, 6);
+  s.inner = size(n, 64);
+  s.columns = size(n, 64);
+  s.axes = test::drawAxes(n);
+  num::IntType x = activation(n), y = activation(n);
+  auto zero = [&](num::IntType t) {
+    return n.draw(0, 2) ? 0 : n.draw(t.getLo(), t.getHi());
+  };
+  mlir::Value lhs = n.begin({s.outer * s.batch * s.rows, s.inner}, x);
+  (void)n.func.insertArgument(1, n.tensor({s.batch * s.columns, s.inner}, y),
+                              {}, n.loc("second"));
+  test::matmul(n, "product", lhs, n.func.getArgument(1), s, zero(x), zero(y));
+  if (n.coin())
+    n.requantize("product_quantize", activation(n), n.coin(), false);
+  return n.end();
+}
+
 /// Sizes that bound the time of synthesis.
 bool isSmall(const gen::Offer &offer) {
   for (const gen::Body::Unit &unit : offer.body.units) {
@@ -184,10 +208,10 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
 /// Adds the layer of `seed` to the package; nothing if it has no small option.
 llvm::Error addLayer(uint64_t seed, const std::string &name,
                      const Device &device, gen::WeightHome home,
-                     PackageWriter &writer, Plan &plan) {
+                     bool ofProducts, PackageWriter &writer, Plan &plan) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
-  func::FuncOp network = drawLayer(n);
+  func::FuncOp network = ofProducts ? drawProduct(n) : drawLayer(n);
   auto known = planbuild::contextOf(device, device.clockMhz);
   if (!known)
     return known.takeError();
@@ -220,7 +244,8 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
 }
 
 llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
-                  gen::WeightHome home, const std::string &target) {
+                  gen::WeightHome home, bool ofProducts,
+                  const std::string &target) {
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
@@ -235,7 +260,7 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   plan.goal = "random";
   while (int64_t(plan.nodes.size()) < count)
     if (auto error = addLayer(seed++, "p" + std::to_string(plan.nodes.size()),
-                              *device, home, **writer, plan))
+                              *device, home, ofProducts, **writer, plan))
       return error;
   if (auto error = (*writer)->writePlan(plan))
     return error;
@@ -248,7 +273,7 @@ int main(int argc, char **argv) {
   std::string device = "xczu3eg", target;
   int64_t count = 100;
   uint64_t seed = 1;
-  bool resident = false, streamed = false;
+  bool resident = false, streamed = false, products = false;
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
@@ -257,12 +282,15 @@ int main(int argc, char **argv) {
   app.add_flag("--streamed", streamed,
                "weights that are read from a memory for every frame")
       ->excludes("--resident");
+  app.add_flag("--products", products, "products of two tensors")
+      ->excludes("--resident")
+      ->excludes("--streamed");
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);
   gen::WeightHome home = streamed   ? gen::WeightHome::Streamed
                          : resident ? gen::WeightHome::Resident
                                     : gen::WeightHome::Rom;
-  if (llvm::Error error = write(device, count, seed, home, target)) {
+  if (llvm::Error error = write(device, count, seed, home, products, target)) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }

@@ -136,13 +136,15 @@ def compile_network(options, network, goal, device, folder):
 
 def random_points(options, device, folder):
     kind = ("loaded" if options.resident else
-            "streamed" if options.streamed else "points")
+            "streamed" if options.streamed else
+            "products" if options.products else "points")
     package = folder / f"{kind}-{device}-{options.seed}-{options.random}.rhz"
     done = subprocess.run(
         [options.points, "--device", device, "--count", str(options.random),
          "--seed", str(options.seed), "-o", package,
          *(["--resident"] if options.resident else []),
-         *(["--streamed"] if options.streamed else [])],
+         *(["--streamed"] if options.streamed else []),
+         *(["--products"] if options.products else [])],
         capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(done.stderr.strip())
@@ -188,7 +190,7 @@ def value(row, side, resource):
 
 
 def has_lut_products(row):
-    return row["cell"] in ("matvec", "lane_reduce", "requant") and (
+    return row["cell"] in ("matvec", "matmul", "lane_reduce", "requant") and (
         row["config"].get("Style") == 0)
 
 
@@ -486,6 +488,8 @@ def arguments():
     parser.add_argument("--streamed", action="store_true",
                         help="random points whose weights are read from a "
                              "memory for every frame")
+    parser.add_argument("--products", action="store_true",
+                        help="random products of two tensors")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",

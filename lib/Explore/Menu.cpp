@@ -5,7 +5,7 @@
 #include "Menu.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Generator/Delay.h"
 #include "rhizome/Generator/Shared.h"
 #include "llvm/ADT/StringExtras.h"
@@ -452,7 +452,7 @@ void Menu::complete(Offer &offer, int kind, int stage) const {
 
 /// Whether it takes its input unchanged; others choose their own formats.
 static bool followsUpstream(Operation *op) {
-  return !osa::getWindow(op) && !isa<osa::DenseOp>(op);
+  return !osa::getWindow(op) && !isa<osa::DenseOp, osa::MatmulOp>(op);
 }
 
 Choice Menu::choiceOf(int kind, const Offer &offer, Cost cost) {

@@ -391,6 +391,81 @@ def matvec_streamed(rng, fixed):
     return matvec(rng, fixed, "rhz_matvec_streamed")
 
 
+@maker({"Pe": 1, "Simd": 1, "Inner": 1, "Columns": 1, "Rows": 1, "Matrices": 1, "Passes": 1},
+       {"Pe": 1, "Simd": 1, "Inner": 1, "Columns": 1, "Rows": 1, "Matrices": 1, "Passes": 2},
+       {"Pe": 3, "Simd": 4, "Inner": 9, "Columns": 7, "ByColumn": 0, "Style": 2},
+       {"Pe": 3, "Simd": 4, "Inner": 9, "Columns": 7, "ByColumn": 1, "Style": 2},
+       *({"Pe": 2, "Simd": 3, "Inner": 7, "Columns": 5, "Rows": 2, "Matrices": 3, "Passes": 2,
+          "ByColumn": along, "Interleaved": turns} for along in (0, 1) for turns in (0, 1)),
+       {"Pe": 4, "Simd": 4, "Inner": 8, "Columns": 8, "Matrices": 2, "Style": 1},
+       {"Pe": 2, "Simd": 2, "Inner": 4, "Columns": 4, "AWidth": 8, "ASigned": 0, "ZeroA": 128,
+        "BWidth": 8, "BSigned": 0, "ZeroB": 128, "Style": 2},
+       {"Pe": 2, "Simd": 2, "AWidth": 8, "ASigned": 0, "ZeroA": 117, "BWidth": 8, "BSigned": 1,
+        "ZeroB": -3, "Style": 1})
+def matmul(rng, fixed):
+    style = fixed.get("Style", rng.randint(0, 2))
+    p = pick(rng, fixed, Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9],
+             AWidth=(1, 7) if style else (1, 5), ASigned=[0, 1], BWidth=(1, 7), BSigned=[0, 1],
+             Inner=(1, 20), Columns=(1, 9), Rows=(1, 4), Matrices=(1, 3), Passes=(1, 3),
+             ByColumn=[0, 1], Interleaved=[0, 1], Ultra=[0, 1], Depth=[2, 3, 8, 64, 65])
+    p["Style"] = style
+    ends = {}
+    for side in "AB":
+        low = -(1 << (p[side + "Width"] - 1)) if p[side + "Signed"] else 0
+        high = low + (1 << p[side + "Width"]) - 1
+        zero = fixed.get("Zero" + side, rng.choice([0, 0, rng.randint(low, high)]))
+        p["Zero" + side] = zero
+        ends[side] = low - zero, high - zero
+    signed_bits = lambda low, high: max((~low if low < 0 else low).bit_length(),
+                                        (~high if high < 0 else high).bit_length()) + 1
+    p["XSigned"] = 1 if p["ZeroA"] else p["ASigned"]
+    p["XWidth"] = signed_bits(*ends["A"]) if p["ZeroA"] else p["AWidth"]
+    p["WWidth"] = signed_bits(*ends["B"])
+    p["Folds"], p["OutFolds"] = -(-p["Inner"] // p["Simd"]), -(-p["Columns"] // p["Pe"])
+    p["AccWidth"] = p["XWidth"] + p["WWidth"] + clog2(p["Inner"]) + 1 + rng.choice([0, 5])
+    draw = {side: lambda side=side: number(rng, p[side + "Width"], p[side + "Signed"])
+            for side in "AB"}
+
+    def padded(row, lanes, side):
+        """A row in beats, its unused lanes with any values."""
+        row = row + [draw[side]() for _ in range(-len(row) % lanes)]
+        return [row[at:at + lanes] for at in range(0, len(row), lanes)]
+
+    inner, columns = range(p["Inner"]), range(p["Columns"])
+    a, b, out = [], [], []
+    pages = 3
+    while len(out) < 60 or pages > 0:
+        pages -= 1
+        matrices = [[[draw["B"]() for _ in columns] for _ in inner] for _ in range(p["Matrices"])]
+        lines = [[[m[k][n] for k in inner] for n in columns] if p["ByColumn"] else m
+                 for m in matrices]
+        order = [matrix[at] for at in range(len(lines[0])) for matrix in lines] \
+            if p["Interleaved"] else sum(lines, [])
+        for line in order:
+            b += padded(line, p["Simd"] if p["ByColumn"] else p["Pe"], "B")
+        for _ in range(p["Passes"]):
+            for matrix in matrices:
+                for _ in range(p["Rows"]):
+                    row = [draw["A"]() for _ in inner]
+                    for of in range(p["OutFolds"]):
+                        a += padded(row, p["Simd"], "A")
+                        out.append([sum((row[k] - p["ZeroA"]) * (matrix[k][n] - p["ZeroB"])
+                                        for k in inner) if n < p["Columns"] else None
+                                    for n in range(of * p["Pe"], (of + 1) * p["Pe"])])
+    lanes = p["Simd"] if p["ByColumn"] else p["Pe"]
+    stages = 5 + multiplier_stages(style, p["XWidth"], p["XSigned"], p["WWidth"]) + clog2(p["Simd"])
+    if style == 2:
+        cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
+        stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+    beats = p["Matrices"] * (p["Columns"] * p["Folds"] if p["ByColumn"]
+                             else p["Inner"] * p["OutFolds"])
+    firings = p["Passes"] * p["Matrices"] * p["Rows"] * p["OutFolds"] * p["Folds"]
+    return Case("rhz_matmul", p, [Port("a", p["AWidth"], p["Simd"], a),
+                                  Port("b", p["BWidth"], lanes, b)],
+                [Port("out", p["AccWidth"], p["Pe"], out)], stages,
+                lambda i, o: timing.matmul(i[0], i[1], o[0], beats, firings, p["Folds"]))
+
+
 @maker({"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 0},
        {"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 1},
        {"Pixels": 1, "Lanes": 1, "Taps": 1, "Folds": 1, "OutFolds": 1, "Op": 2, "Positions": 1},

@@ -244,6 +244,33 @@ def reorder(source, sink, elements, out_elements):
             progress = True
 
 
+def matmul(rows, stored, sink, beats, firings, folds):
+    """Two pages of `beats` beats, each for `firings` firings; a result comes of
+    `folds` of them."""
+    writes, fires = [], []
+    progress = True
+    while progress:
+        progress = False
+        while stored.more():
+            page = len(writes) // beats
+            if (page - 1) * firings > len(fires):
+                break
+            free = fires[(page - 1) * firings - 1] + 1 if page >= 2 else 0
+            cycle = max(stored.visible(), writes[-1] + 1 if writes else 0, free)
+            stored.pop(cycle)
+            writes.append(cycle)
+            progress = True
+        while rows.more() and (len(fires) // firings + 1) * beats <= len(writes):
+            last = (len(fires) // firings + 1) * beats - 1
+            cycle = max(rows.visible(), fires[-1] + 1 if fires else 0, writes[last] + 1)
+            if len(fires) % folds == folds - 1:
+                cycle = max(cycle, sink.credit())
+                sink.fire(cycle)
+            rows.pop(cycle)
+            fires.append(cycle)
+            progress = True
+
+
 def mem_reader(sink, lengths, depth, latency, gap, accepts):
     """Bursts of these lengths from a memory that accepts a request in the cycles
     of a pattern, has its first beat `latency` cycles later and one every `gap`

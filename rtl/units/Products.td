@@ -125,6 +125,60 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
 }
 
+def Matmul : Unit<"matmul"> {
+  let Summary = "matrix times matrix in folds of Pe x Simd: both are streams, the "
+                "second one is stored";
+  let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "N = ceil(Simd / M), C = ceil(Simd / N)";
+  let Module = [rhz_matmul];
+  let Parameters = [
+    Count<"Pe", "results of a beat: columns of b">,
+    Count<"Simd", "elements of a beat of a">,
+    Width<"AWidth", "bits of an element of a">,
+    Flag<"ASigned", "elements of a are signed">,
+    Signed<"ZeroA", "taken off every element of a">,
+    Width<"XWidth", "bits of a - ZeroA">,
+    Flag<"XSigned", "a - ZeroA is signed">,
+    Width<"BWidth", "bits of an element of b">,
+    Flag<"BSigned", "elements of b are signed">,
+    Signed<"ZeroB", "taken off every element of b">,
+    Width<"WWidth", "bits of b - ZeroB, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Inner", "products of a sum">,
+    Count<"Columns", "results of a row of a">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a row, one after another">,
+    Count<"Rows", "rows of a by one matrix, one after another">,
+    Count<"Matrices", "matrices of a page of memory">,
+    Count<"Passes", "times that a page is gone through">,
+    Flag<"ByColumn", "a beat of b is of a column (Simd elements), otherwise of a "
+                     "row (Pe)">,
+    Flag<"Interleaved", "b has a row or column of each matrix in turn">,
+    Parameter<"Style", 0, 2, StyleText>,
+    Flag<"Ultra", "b is in UltraRAM, otherwise in block RAM or LUTs by its shape">,
+    Depth, FrameBeats
+  ];
+  let Ports = [StreamIn<"a", "Simd * AWidth", "frameBeats * Folds">,
+               StreamIn<"b", "(ByColumn ? Simd : Pe) * BWidth",
+                        "frameBeats / (Passes * Rows * OutFolds) * "
+                        "(ByColumn ? Columns * Folds : Inner * OutFolds)">,
+               StreamOut<"out", "Pe * AccWidth", "frameBeats">];
+  let Constraints = [
+    Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
+               "two products in a DSP are of at most 8 bits by 8">,
+    Constraint<"Folds == ceilDiv(Inner, Simd) && OutFolds == ceilDiv(Columns, Pe)",
+               "the folds are those of Inner by Simd and of Columns by Pe">,
+    Constraint<"ZeroA != 0 || (XWidth == AWidth && XSigned == ASigned)",
+               "a without zero point is multiplied as it is">,
+    Constraint<"WWidth >= (ZeroB == 0 ? BWidth + (BSigned ? 0 : 1) : 1)",
+               "b is multiplied with a sign">
+  ];
+  // As alike as the characterized units are.
+  let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
 def LaneReduce : Unit<"lane_reduce"> {
   let Summary = "weighted sum, maximum or (scaled) sum of each lane over taps "
                 "and folds";

@@ -9,7 +9,7 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, Matvec, MatvecResident, MatvecStreamed, LaneReduce,
+    Window, Matvec, MatvecResident, MatvecStreamed, Matmul, LaneReduce,
     DepthwiseResident,
     Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, Concat, Select, Reorder, Fork, Fifo, StateUnit,
     MemReader, LoadReader, Circuit]>;

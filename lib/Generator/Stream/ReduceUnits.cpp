@@ -21,8 +21,37 @@ bool isStreamed(const unit::Instance &a) {
   return a.is<unit::MatvecStreamed>();
 }
 
+/// Whether its second factor is a stream that it stores.
+bool isStored(const unit::Instance &a) { return a.is<unit::Matmul>(); }
+
 /// Whether it has no ROM of weights.
-bool hasNoRom(const unit::Instance &a) { return isLoaded(a) || isStreamed(a); }
+bool hasNoRom(const unit::Instance &a) {
+  return isLoaded(a) || isStreamed(a) || isStored(a);
+}
+
+/// Vectors of a beat that share the weights.
+int64_t pixelsOf(const Builder &b) {
+  return isStored(b.instance()) ? 1 : b.get("Pixels");
+}
+
+/// Whether biases are added.
+bool hasBias(const Builder &b) {
+  return !isStored(b.instance()) && b.get("Bias");
+}
+
+/// Bits of an element in the memory of a unit that stores it.
+int64_t storedBits(const Builder &b) {
+  return b.get("ZeroB") ? b.get("WWidth") : b.get("BWidth");
+}
+
+/// Whether the memory of a stored operand is in LUTs, so that its data
+/// registers form rows with those that follow.
+bool isStoredInLuts(const Builder &b) {
+  auto p = b.instance().as<unit::Matmul>();
+  const int64_t words = 2 * p.Matrices * p.Folds * p.OutFolds,
+                width = (p.ByColumn ? p.Simd : p.Pe) * storedBits(b);
+  return !p.Ultra && memoryOf(words, width, b.context(), true).blocks == 0;
+}
 
 /// Beats of weights for one firing of a unit to which they come as a stream.
 int64_t piecesOf(const unit::Instance &a) {
@@ -91,7 +120,7 @@ void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
 }
 
 void pairedProducts(Builder &b, int64_t kept) {
-  int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
+  int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
   int64_t words = b.get("Folds") * b.get("OutFolds");
   Cascades cascades(simd, b.get("XSigned"));
@@ -113,6 +142,12 @@ void pairedProducts(Builder &b, int64_t kept) {
   if (isLoaded(b.instance())) {
     b.weightRam(words, pe * simd * w, 1, b.get("Load"), b.get("Ultra"));
     delayWeights(double(pe * simd * w));
+  } else if (isStored(b.instance())) {
+    const double columns = double(pe * simd * storedBits(b));
+    const bool isInLuts = isStoredInLuts(b);
+    if (isInLuts)
+      b.ff(-columns); // of the memory
+    delayWeights(columns, /*first=*/isInLuts);
   } else if (isStreamed(b.instance())) {
     delayWeights(double(pe * simd * w), /*first=*/1);
   } else if (words > 1) {
@@ -163,8 +198,58 @@ void weightsOfBeats(Builder &b) {
   b.mux(double(b.get("Pe") * b.get("Simd") * b.get("WWidth")), words);
 }
 
+/// The stored operand of a product of matrices (rhz_matmul_pages).
+void pages(Builder &b) {
+  auto p = b.instance().as<unit::Matmul>();
+  const bool along = p.ByColumn;
+  const int64_t lanes = along ? p.Simd : p.Pe, banks = along ? p.Pe : p.Simd;
+  const int64_t lines = along ? p.Columns : p.Inner;
+  const int64_t words = p.Folds * p.OutFolds, page = p.Matrices * words;
+  const int64_t address = clog2(2 * page), width = lanes * storedBits(b);
+  // Which pages are full, written and read: about nine LUTs in every unit that
+  // was synthesized.
+  constexpr double kControl = 9;
+  b.ff(4);
+  b.term(Term::Select, kControl);
+  for (int64_t count : {along ? p.Folds : p.OutFolds, lines, p.Matrices, words,
+                        p.Rows, p.Matrices, p.Passes})
+    b.counter(count);
+  if (banks > 1)
+    b.counter(banks, /*last=*/false);
+  // Both addresses and their copies, the beat and its place.
+  b.ff(double(4 * address + width + banks));
+  b.adder(2, address);
+  b.term(Term::Select, double(banks));
+  const bool clears = !along && banks > 1 && lines % banks;
+  if (clears) {
+    b.ff(1);
+    b.term(Term::Select, double(width));
+  }
+  const int64_t stages = p.Style == 2 ? 1 : 2;
+  if (!p.Ultra)
+    return b.ram(2 * page, width, stages, banks);
+  for (int64_t i = 0; i < banks; ++i)
+    b.addMemory(placedRam(2 * page, width, /*ultra=*/true, b.context()),
+                2 * page, width);
+  b.delay(double(banks * width), stages - 1);
+}
+
+/// The registers of a row's elements while those that are stored are read.
+void streamedRows(Builder &b, double lanes, Product &of) {
+  const LateBits late = lateBits(of);
+  b.delay(lanes * double(of.x - late.x), 3);
+  b.delay(lanes * double(late.x), 4);
+  of.ownsLate = late.x == 0;
+  if (late.w == 0 || !isStoredInLuts(b))
+    return;
+  of.ownsLate = false;
+  const double rows = double(b.get("Pe") * b.get("Simd") * late.w);
+  b.ff(-2 * rows); // of the memory
+  b.delay(rows, 3);
+}
+
 void matvec(Builder &b) {
-  int64_t pixels = b.get("Pixels"), pe = b.get("Pe"), simd = b.get("Simd");
+  int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
@@ -189,6 +274,14 @@ void matvec(Builder &b) {
   if (isStreamed(b.instance())) {
     resultControl(b, stages - (style == 2 ? 1 : 2), 2);
     weightsOfBeats(b);
+  } else if (isStored(b.instance())) {
+    resultControl(b, stages, 2);
+    pages(b);
+    for (auto [zero, bits] :
+         {std::pair("ZeroA", simd * x),
+          std::pair("ZeroB", storedBits(b) * (b.get("ByColumn") ? simd : pe))})
+      if (b.get(zero))
+        b.constantAdder(1, bits);
   } else {
     resultControl(b, stages, 2);
     b.counter(words, false);
@@ -202,10 +295,12 @@ void matvec(Builder &b) {
     const double count = double(pixels * used.count);
     if (isStreamed(b.instance()))
       b.arriving(pe * simd, double(pixels * used.lanes), of);
+    else if (isStored(b.instance()))
+      streamedRows(b, double(used.lanes), of);
     else
       b.factors(words, pe * simd, double(pixels * used.lanes), of);
     // Outputs with only zero weights are constant.
-    if (folds == 1 && (outFolds == 1 || !b.get("Bias")))
+    if (folds == 1 && (outFolds == 1 || !hasBias(b)))
       live = double(pixels * used.dots);
     const MemoryImage *weights = b.image("WeightFile");
     const bool isConstant = words == 1 && style == 0 && !hasNoRom(b.instance());
@@ -226,12 +321,12 @@ void matvec(Builder &b) {
       for (const std::vector<char> &terms : used.terms)
         b.tree(double(pixels), terms, product, acc);
   }
-  if (b.get("Bias")) {
+  if (hasBias(b)) {
     b.counter(outFolds, false);
     b.rom("BiasFile", "BiasBlock", outFolds, pe * acc, 2, 1, 0.7);
   }
   int64_t sum = product + levels;
-  bool adds = folds > 1 || b.get("Bias");
+  bool adds = folds > 1 || hasBias(b);
   b.ff(2.0 * live * double(adds ? acc : std::min(acc, sum)));
   if (adds)
     accumulators(b, double(pixels), pe, acc);
@@ -429,6 +524,55 @@ public:
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
+/// Its second input is stored, page by page, before it is used.
+class MatmulUnit final : public MatvecUnit {
+public:
+  MatmulUnit() : MatvecUnit(unit::Matmul::kKind) {}
+
+  Products products(const unit::Instance &a) const override {
+    return {a.get("Pe") * a.get("Simd"), Multiplier(a.get("Style"))};
+  }
+  void processes(const Actor &a, ProcessNetwork &network,
+                 const std::vector<int> &inputs,
+                 const std::vector<int> &outputs) const override {
+    auto p = a.as<unit::Matmul>();
+    const int64_t beats =
+        p.Matrices * (p.ByColumn ? p.Columns * p.Folds : p.Inner * p.OutFolds);
+    const int64_t results = p.Passes * p.Matrices * p.Rows * p.OutFolds;
+    const int64_t rounds = p.frameBeats / results;
+    int store = network.addChannel(a.name + ".pages", 2 * beats, 1);
+    network.processes.push_back(
+        {a.name + ".write", {firings(beats)}, rounds, {inputs[1]}, {store}});
+    // The first firing waits for a page, the last one frees it.
+    Process read{a.name + ".read", {}, rounds, {inputs[0], store}, outputs};
+    auto add = [&](int64_t repeat, int64_t need, int64_t frees, bool produces) {
+      Phase phase{repeat, {1, need}, {1, frees}, {produces}};
+      if (repeat == 0)
+        return;
+      if (!read.phases.empty()) {
+        Phase &last = read.phases.back();
+        const int64_t before = std::exchange(last.repeat, repeat);
+        const bool isSame = last == phase;
+        last.repeat = before;
+        if (isSame) {
+          last.repeat += repeat;
+          return;
+        }
+      }
+      read.phases.push_back(std::move(phase));
+    };
+    for (int64_t result = 0; result < results; ++result) {
+      int64_t need = result == 0 ? beats : 0,
+              frees = result + 1 == results ? beats : 0;
+      add(p.Folds - 1, need, 0, false);
+      add(1, p.Folds == 1 ? need : 0, frees, true);
+    }
+    network.processes.push_back(std::move(read));
+  }
+  // Characterized under the names of the others.
+  bool sample(Sampler &, llvm::StringRef) const override { return false; }
+};
+
 class LaneReduceUnit : public FoldedUnit {
 public:
   explicit LaneReduceUnit(const char *kind = unit::LaneReduce::kKind)
@@ -548,6 +692,9 @@ std::unique_ptr<UnitModel> makeMatvecResidentUnit() {
 }
 std::unique_ptr<UnitModel> makeMatvecStreamedUnit() {
   return std::make_unique<MatvecStreamedUnit>();
+}
+std::unique_ptr<UnitModel> makeMatmulUnit() {
+  return std::make_unique<MatmulUnit>();
 }
 std::unique_ptr<UnitModel> makeDepthwiseResidentUnit() {
   return std::make_unique<DepthwiseResidentUnit>();

@@ -20,7 +20,8 @@ static Manner mannerOf(const Actor &unit) {
   bool isRequant = unit.is<unit::Requant>();
   bool hasProducts = unit.is<unit::Matvec>() ||
                      unit.is<unit::MatvecStreamed>() ||
-                     unit.kind().loadedPort() || unit.is<unit::Product>() ||
+                     unit.is<unit::Matmul>() || unit.kind().loadedPort() ||
+                     unit.is<unit::Product>() ||
                      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
                      (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
@@ -85,7 +86,8 @@ public:
     if (!region.isSingle())
       return "builds one operation at a time";
     Operation *op = region.front();
-    if (!isCompute(op) && !isElementwise(op) && !isMovement(op))
+    if (!isCompute(op) && !isMatmul(op) && !isElementwise(op) &&
+        !isMovement(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
@@ -100,6 +102,8 @@ public:
         if (v.getDefiningOp<osa::ConstantOp>())
           return "needs streams as operands, not constants";
     }
+    if (isMatmul(op))
+      return matmulCoverage(op);
     if (auto concat = dyn_cast<osa::ConcatOp>(op)) {
       num::IntType out = num::elementInt(concat.getOutput().getType());
       for (Value v : concat.getInputs())
@@ -129,6 +133,8 @@ public:
     Operation *op = region.front();
     if (isCompute(op))
       return computeSketches(op, device);
+    if (isMatmul(op))
+      return matmulOffers(op, device);
     if (isElementwise(op))
       return elementwiseOffers(op, upstream, device);
     return movementOffers(op, upstream, device);
@@ -141,7 +147,10 @@ public:
   }
 
   std::string dependence(const Region &region) const override {
-    return isCompute(region.front()) ? computeDependence(region.front()) : "";
+    Operation *op = region.front();
+    return isCompute(op)  ? computeDependence(op)
+           : isMatmul(op) ? matmulDependence(op)
+                          : "";
   }
 
   void build(const Region &region, Offer &offer,
@@ -151,7 +160,7 @@ public:
       buildCompute(op, offer, images);
     else if (isElementwise(op))
       buildElementwise(op, offer, images);
-    else
+    else if (!isMatmul(op))
       buildMovement(op, offer, images);
   }
 };
@@ -161,9 +170,9 @@ std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
        {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
-        makeLaneReduceUnit, makeDepthwiseResidentUnit, makeRequantUnit,
-        makeThresholdUnit, makeTableUnit, makeScaledAddUnit, makeProductUnit,
-        makeConcatUnit, makeSelectUnit, makeReorderUnit})
+        makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
+        makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
+        makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit})
     units.push_back(make());
   return units;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside the `stream` generator: the three families of units, each with its
+// Inside the `stream` generator: the four families of units, each with its
 // offers and its memory images.
 #pragma once
 
@@ -21,6 +21,13 @@ void completeCompute(mlir::Operation *op, llvm::MutableArrayRef<Offer> offers,
 /// What their offers depend on, as a string; empty: everything.
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
+
+/// matmul: an operand in memory, the other one as a stream.
+bool isMatmul(mlir::Operation *op);
+std::optional<std::string> matmulCoverage(mlir::Operation *op);
+std::vector<Offer> matmulOffers(mlir::Operation *op,
+                                const DeviceContext &device);
+std::string matmulDependence(mlir::Operation *op);
 
 /// requantize, threshold, table, scaled_add: one result per element.
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
