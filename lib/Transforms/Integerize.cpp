@@ -4,6 +4,7 @@
 #include "Integerizer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -290,6 +291,12 @@ void Integerizer::visit(Operation *op) {
           visitElementwise(op, in);
         else if (!applyCurve(op, tensors))
           visitProduct(mul, tensors[0], tensors[1]);
+      })
+      .Case<osa::MatmulOp>([&](auto) {
+        if (tensors.size() == 2)
+          visitMatmul(op, tensors[0], tensors[1]);
+        else
+          leaveToHost(op, "one of its operands is a constant", "");
       })
       .Case<osa::DivOp>([&](auto) {
         if (tensors.size() != 2)

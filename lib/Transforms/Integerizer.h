@@ -98,6 +98,7 @@ private:
   void visitGather(osa::GatherOp op, Lazy in);
   void visitMax(mlir::Operation *op, Lazy lhs, Lazy rhs);
   void visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs);
+  void visitMatmul(mlir::Operation *op, Lazy lhs, Lazy rhs);
   /// Elements `indices` of `t` along logical axis `axis`.
   Lazy gathered(mlir::Operation *op, Lazy t, int64_t axis,
                 llvm::ArrayRef<int64_t> indices);

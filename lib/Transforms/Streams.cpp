@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Selection of elements by constants, and operations on two streams
-// other than sums: maxima, minima and products.
+// other than sums: maxima, minima, products and products of matrices.
 #include "Integerizer.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -154,6 +155,34 @@ void Integerizer::visitMax(Operation *op, Lazy lhs, Lazy rhs) {
   pickUp.insert(op->getResult(0));
 }
 
+/// z, if every channel is a·(x − z): a whole number, the same for all.
+static std::optional<int64_t> zeroOf(const LazyTensor &t) {
+  std::optional<int64_t> zero;
+  for (const PiecewiseLinear &g : t.f) {
+    auto &piece = g.pieces()[0];
+    if (piece.slope.sign() == 0)
+      return std::nullopt;
+    Real z = -piece.offset / piece.slope;
+    if (!(z == Real(mpq_class(z.floor()))) ||
+        mpz_sizeinbase(z.floor().get_mpz_t(), 2) > 30 ||
+        (zero && *zero != toInt64(z.floor())))
+      return std::nullopt;
+    zero = toInt64(z.floor());
+  }
+  return zero;
+}
+
+/// The lowest and the highest product of x − zx and y − zy.
+static std::pair<Wide, Wide> productRange(std::pair<int64_t, int64_t> x,
+                                          int64_t zx,
+                                          std::pair<int64_t, int64_t> y,
+                                          int64_t zy) {
+  return std::minmax({(Wide(x.first) - zx) * (Wide(y.first) - zy),
+                      (Wide(x.first) - zx) * (Wide(y.second) - zy),
+                      (Wide(x.second) - zx) * (Wide(y.first) - zy),
+                      (Wide(x.second) - zx) * (Wide(y.second) - zy)});
+}
+
 void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   const char *remedy = "put a quantizer on each operand";
   if (!align(op, lhs, rhs))
@@ -161,22 +190,6 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   if (!lhs->isAffine() || !rhs->isAffine())
     return leaveToHost(op, "an operand has an activation but no quantizer",
                        remedy);
-  // a·(x − z) each: the zeros are whole and the same for all channels.
-  auto zeroOf = [](const LazyTensor &t) -> std::optional<int64_t> {
-    std::optional<int64_t> zero;
-    for (const PiecewiseLinear &g : t.f) {
-      auto &piece = g.pieces()[0];
-      if (piece.slope.sign() == 0)
-        return std::nullopt;
-      Real z = -piece.offset / piece.slope;
-      if (!(z == Real(mpq_class(z.floor()))) ||
-          mpz_sizeinbase(z.floor().get_mpz_t(), 2) > 30 ||
-          (zero && *zero != toInt64(z.floor())))
-        return std::nullopt;
-      zero = toInt64(z.floor());
-    }
-    return zero;
-  };
   auto zx = zeroOf(*lhs), zy = zeroOf(*rhs);
   if (!zx || !zy)
     return leaveToHost(op, "an operand has no code for zero", remedy);
@@ -188,12 +201,7 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
     const Real &a = g.pieces()[0].slope, &b = h.pieces()[0].slope;
     if (!a.isRational() || !b.isRational())
       return leaveToHost(op, "its operands' scales are not rational", remedy);
-    Wide corners[] = {(Wide(g.lo()) - *zx) * (Wide(h.lo()) - *zy),
-                      (Wide(g.lo()) - *zx) * (Wide(h.hi()) - *zy),
-                      (Wide(g.hi()) - *zx) * (Wide(h.lo()) - *zy),
-                      (Wide(g.hi()) - *zx) * (Wide(h.hi()) - *zy)};
-    Wide lo = *std::min_element(std::begin(corners), std::end(corners)),
-         hi = *std::max_element(std::begin(corners), std::end(corners));
+    auto [lo, hi] = productRange({g.lo(), g.hi()}, *zx, {h.lo(), h.hi()}, *zy);
     if (!fits(lo) || !fits(hi))
       return leaveToHost(op, "its product needs more than 60 bits", remedy);
     lowest = std::min(lowest, lo);
@@ -210,4 +218,121 @@ void Integerizer::visitProduct(osa::MulOp op, Lazy lhs, Lazy rhs) {
   out->f = std::move(f);
   setResult(op, out);
   pickUp.insert(op.getResult());
+}
+
+/// The order of axes of these sizes in which `t`'s elements physically lie, as
+/// the permutation that gives each axis its place, if it is one of `orders`.
+static std::optional<SmallVector<int64_t>>
+orderOf(const LazyTensor &t, ArrayRef<int64_t> sizes,
+        ArrayRef<SmallVector<int64_t>> orders) {
+  auto map = t.elementMap();
+  for (const SmallVector<int64_t> &places : orders) {
+    SmallVector<int64_t> strides(sizes.size());
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      strides[axis] = 1;
+      for (size_t other = 0; other < sizes.size(); ++other)
+        if (places[other] > places[axis])
+          strides[axis] *= sizes[other];
+    }
+    SmallVector<int64_t> index(sizes.size(), 0);
+    bool fits = true;
+    for (int64_t i = 0, n = llvm::product_of(sizes); i < n && fits; ++i) {
+      int64_t at = 0;
+      for (size_t axis = 0; axis < sizes.size(); ++axis)
+        at += index[axis] * strides[axis];
+      fits = at == (map ? (*map)[i] : i);
+      for (size_t axis = sizes.size();
+           axis-- > 0 && ++index[axis] == sizes[axis];)
+        index[axis] = 0;
+    }
+    if (fits)
+      return places;
+  }
+  return std::nullopt;
+}
+
+/// The batch may be outside or inside the rows of the left operand, and the
+/// right one's axes may be in any order in which its innermost one is not the
+/// batch: other orders are transposed.
+void Integerizer::visitMatmul(Operation *op, Lazy lhs, Lazy rhs) {
+  const char *remedy = "put a quantizer with one scale on each operand";
+  const osa::MatmulShape s = osa::matmulShape(cast<osa::MatmulOp>(op));
+  auto a = commonLine(*lhs), b = commonLine(*rhs);
+  auto zx = a ? zeroOf(*lhs) : std::nullopt,
+       zy = b ? zeroOf(*rhs) : std::nullopt;
+  if (!a || !b)
+    return leaveToHost(op,
+                       "its operands' channels have different scales, or "
+                       "an activation but no quantizer",
+                       remedy);
+  if (!zx || !zy)
+    return leaveToHost(op, "an operand has no code for zero", remedy);
+  auto [least, most] = productRange(lhs->range(), *zx, rhs->range(), *zy);
+  Wide lo = least * s.inner, hi = most * s.inner;
+  if (!fits(lo) || !fits(hi))
+    return leaveToHost(op, "its sums need more than 60 bits", remedy);
+  for (Lazy *side : {&lhs, &rhs}) {
+    *side = std::make_shared<LazyTensor>(**side);
+    if (!settle(op, **side))
+      return;
+  }
+
+  assert(s.outer == 1 && "as it is imported");
+  bool isInside = false;
+  if (auto places =
+          orderOf(*lhs, {s.batch, s.rows, s.inner}, {{0, 1, 2}, {1, 0, 2}})) {
+    isInside = (*places)[0] == 1 && s.batch > 1 && s.rows > 1;
+  } else if (!(lhs = materialize(op, lhs))) {
+    return;
+  }
+  // As logical sizes in the order of the tensor's axes.
+  SmallVector<int64_t> sizes(3), axes(s.axes.begin(), s.axes.end());
+  const int64_t rightSizes[] = {s.batch, s.inner, s.columns};
+  for (auto [axis, size] : llvm::zip_equal(s.axes, rightSizes))
+    sizes[axis] = size;
+  SmallVector<SmallVector<int64_t>> orders = {{0, 1, 2}};
+  for (auto [batch, inner, columns] :
+       {std::tuple(0, 1, 2), {0, 2, 1}, {1, 0, 2}, {1, 2, 0}}) {
+    SmallVector<int64_t> places(3);
+    places[s.axes[0]] = batch;
+    places[s.axes[1]] = inner;
+    places[s.axes[2]] = columns;
+    orders.push_back(places);
+  }
+  if (auto places = orderOf(*rhs, sizes, orders)) {
+    for (int64_t &axis : axes)
+      axis = (*places)[axis];
+  } else if (!(rhs = materialize(op, rhs))) {
+    return;
+  }
+  SmallVector<int64_t> rightShape(3);
+  for (auto [axis, size] : llvm::zip_equal(axes, rightSizes))
+    rightShape[axis] = size;
+
+  SmallVector<int64_t> left = {1, s.batch, s.rows, s.inner};
+  if (isInside)
+    left = {s.rows, s.batch, 1, s.inner};
+  auto shaped = [&](Value v, ArrayRef<int64_t> shape) -> Value {
+    auto type = cast<RankedTensorType>(v.getType());
+    if (type.getShape() == shape)
+      return v;
+    return osa::ReshapeOp::create(
+        builder, op->getLoc(),
+        RankedTensorType::get(shape, type.getElementType()), v);
+  };
+  auto out = std::make_shared<LazyTensor>();
+  SmallVector<int64_t> shape = left;
+  shape.back() = s.columns;
+  out->physical = osa::MatmulOp::create(
+      builder, op->getLoc(),
+      RankedTensorType::get(shape, intType(int64_t(lo), int64_t(hi))),
+      shaped(lhs->physical, left), shaped(rhs->physical, rightShape), axes, *zx,
+      *zy);
+  out->physicalShape = out->shape = shape;
+  out->f = {PiecewiseLinear::affine(
+      int64_t(lo), int64_t(hi), Real(mpq_class(a->first * b->first)), Real(0))};
+  if (isInside)
+    out->transpose({2, 1, 0, 3});
+  setResult(op, out);
+  pickUp.insert(op->getResult(0));
 }

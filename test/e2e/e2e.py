@@ -8,6 +8,7 @@ import argparse
 import sys
 
 import accuracy
+import attention
 import bodies
 import bounded
 import boards
@@ -94,6 +95,7 @@ SUITES = {
     "styles": styles.styles,            # NAME…
     "operations": operations.operations,
     "turns": operations.turns,
+    "attention": attention.attention,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix products of the network. A constant matrix becomes a dense layer. Two
-// tensors are laid out as [batch, M, N, K] (repeated where they lack an axis),
-// multiplied element by element and summed along K, if both are integers;
-// others run on the host.
+// Matrix products of the network. A constant matrix becomes a dense layer, two
+// tensors a product of matrices if both are integers (repeated where one lacks
+// an axis of the batch); others run on the host.
 #include "Network.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 using namespace rhizome;
@@ -93,33 +92,41 @@ static bool isQuantized(const TensorRef &t) {
   return false;
 }
 
-/// a [batch…, M, K] by b [batch…, N, K], both of one rank, gives [batch…, M,
-/// N].
-static Value product(NodeContext &node, Value a, Value b) {
+/// a [batch…, M, K] by b [batch…, K, N] or, if it is `transposed`, [batch…, N,
+/// K], both of one rank, gives [batch…, M, N].
+static Value product(NodeContext &node, Value a, Value b, bool transposed) {
   Shape sa(cast<RankedTensorType>(a.getType()).getShape()),
       sb(cast<RankedTensorType>(b.getType()).getShape());
   size_t batch = sa.size() - 2;
-  int64_t m = sa[batch], n = sb[batch], k = sa.back();
+  int64_t m = sa[batch], n = sb[batch + (transposed ? 0 : 1)], k = sa.back();
   Shape shape = *broadcast(Shape(sa.begin(), sa.begin() + batch),
                            Shape(sb.begin(), sb.begin() + batch));
+  auto batches = elementCount(shape);
   Shape result = shape;
   result.insert(result.end(), {m, n});
-  sa.insert(sa.begin() + batch + 1, 1);
-  sb.insert(sb.begin() + batch, 1);
-  shape.insert(shape.end(), {m, n, k});
-  if (!elementCount(shape)) {
-    node.refuse(formatv("its product has the shape {0}", describe(shape)),
+  if (!batches || !elementCount(result)) {
+    node.refuse(formatv("its product has the shape {0}", describe(result)),
                 "give smaller input shapes with --shape");
     return {};
   }
-  Value v = emitBinary(node, "Mul", reshape(node, a, sa), reshape(node, b, sb),
-                       tensorType(shape, node.f32));
-  auto ones = DenseElementsAttr::get(tensorType({1, k}, node.f32), 1.0f);
-  Value w =
-      osa::ConstantOp::create(node.builder, node.loc, ones.getType(), ones);
-  shape.back() = 1;
-  v = osa::DenseOp::create(node.builder, node.loc, tensorType(shape, node.f32),
-                           v, w, Value());
+  int64_t count = *batches, rows = m;
+  if (elementCount(Shape(sb.begin(), sb.begin() + batch)) == 1) {
+    rows *= count; // of one matrix
+    count = 1;
+  } else {
+    for (size_t axis = 0; axis < batch; ++axis)
+      for (auto [v, from] : {std::pair(&a, &sa), {&b, &sb}})
+        if ((*from)[axis] != shape[axis])
+          *v = take(node, *v, int64_t(axis), Shape(shape[axis], 0));
+  }
+  a = reshape(node, a, {1, count, rows, k});
+  b = reshape(node, b, transposed ? Shape{count, n, k} : Shape{count, k, n});
+  std::vector<int64_t> axes = {0, 1, 2};
+  if (transposed)
+    std::swap(axes[1], axes[2]);
+  Value v = osa::MatmulOp::create(node.builder, node.loc,
+                                  tensorType({1, count, rows, n}, node.f32), a,
+                                  b, axes, 0, 0);
   return reshape(node, v, result);
 }
 
@@ -149,11 +156,8 @@ static LogicalResult matMulOfTwo(NodeContext &node) {
                  Shape(sb.begin(), sb.end() - 2)))
     return node.refuse(formatv("its inputs {0} and {1} do not fit",
                                describe(a->shape), describe(b->shape)));
-  std::vector<int64_t> turn(rank);
-  std::iota(turn.begin(), turn.end(), 0);
-  std::swap(turn[rank - 1], turn[rank - 2]);
-  Value v = product(node, reshape(node, x, sa),
-                    transpose(node, reshape(node, y, sb), turn));
+  Value v = product(node, reshape(node, x, sa), reshape(node, y, sb),
+                    /*transposed=*/false);
   if (!v)
     return failure();
   Shape shape(cast<RankedTensorType>(v.getType()).getShape());
@@ -302,7 +306,7 @@ LogicalResult network::einsum(NodeContext &node) {
       return node.refuse("not both of its operands are quantized",
                          "put a quantizer on each operand");
     Value x = laid(a, ta, m, nullptr), y = laid(b, tb, n, nullptr);
-    v = x && y ? product(node, x, y) : Value();
+    v = x && y ? product(node, x, y, /*transposed=*/true) : Value();
   }
   if (!v)
     return failure();
