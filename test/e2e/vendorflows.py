@@ -27,7 +27,7 @@ DEVICES = {
     "xc7z020": {"vivado"},
     "xcku060-role": {"cloudfpga", "vivado"},
     "xczu3eg": {"vitis", "vivado"},
-    "xcu280": {"vitis", "vivado"},
+    "xcu280": {"floorplan", "vitis", "vivado"},
     "10ax115": {"quartus"},
     "lfe5u-85f": set(),
 }

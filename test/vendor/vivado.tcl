@@ -59,6 +59,7 @@ namespace eval mock {
     }
     if {[info exists opt(-fileset)] && $opt(-fileset) eq "constrs_1"} {
       mock::read_constraints $name [lindex $rest 0]
+      lappend ::mock::files [file normalize [lindex $rest 0]]
     } elseif {[info exists opt(-fileset)]} {
       mock::fail "add_files: file set $opt(-fileset)"
     } else {
@@ -76,6 +77,33 @@ namespace eval mock {
   command read_xdc {} {} 1 1 {
     mock::after project $name
     mock::read_constraints $name [lindex $rest 0]
+  }
+  command create_pblock {} {} 1 1 {
+    if {[info exists ::mock::state(pblock:[lindex $rest 0])]} {
+      mock::fail "create_pblock: [lindex $rest 0] twice"
+    }
+    set ::mock::state(pblock:[lindex $rest 0]) 1
+  }
+  command resize_pblock {} {-add} 1 1 {
+    mock::need $name -add
+    mock::after pblock:[lindex $rest 0] $name
+    if {![string match SLR* $opt(-add)]} {
+      mock::fail "resize_pblock: $opt(-add) is no die"
+    }
+  }
+  command get_cells {} {} 1 1 {
+    foreach cell [lindex $rest 0] {
+      if {![string match u_* $cell]} {
+        mock::fail "get_cells: $cell"
+      }
+    }
+    return [lindex $rest 0]
+  }
+  command add_cells_to_pblock {} {} 2 2 {
+    mock::after pblock:[lindex $rest 0] $name
+    if {[llength [lindex $rest 1]] == 0} {
+      mock::fail "add_cells_to_pblock: no cells"
+    }
   }
   command get_filesets {} {} 1 1 {
     if {[lindex $rest 0] ni {sources_1 constrs_1 sim_1}} {
@@ -113,6 +141,11 @@ namespace eval mock {
             mock::fail "set_property file_type $value on $path"
           }
           set ::mock::state(typed:[file tail $path]) 1
+        }
+      }
+      used_in_synthesis {
+        if {$value ne "false"} {
+          mock::fail "set_property used_in_synthesis $value"
         }
       }
       top {
