@@ -95,7 +95,7 @@ Limit whyNotAlone(const Problem &problem, int stage) {
     if (!run)
       continue;
     Resources need = run->cost.most();
-    const Resources budget = mostOfOne(*sort.place);
+    const Resources budget = mostOfOne(sort.place);
     double ratio = 0;
     for (size_t k = 0; k < kKinds; ++k)
       if (need.amount[k] > 0)

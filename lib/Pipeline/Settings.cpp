@@ -35,6 +35,7 @@ static constexpr OptionPhase kOptions[] = {
     {"--board", Phase::Explore},
     {"--cluster", Phase::Explore},
     {"--clock-mhz", Phase::Explore},
+    {"--border", Phase::Explore},
     {"--goal", Phase::Explore},
     {"--max-nodes", Phase::Explore},
     {"--steer", Phase::Explore},

@@ -120,7 +120,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
           "the ports of a device alone: axi, as wide as the device's "
           "streams, or wide: as wide as a frame (up to 4,096 bits) and, "
           "where a beat is a frame, without registers, which saves "
-          "four cycles")
+          "four to six cycles")
       ->check(CLI::IsMember({"axi", "wide"}))
       ->option_text("BORDER [axi]")
       ->excludes(board)

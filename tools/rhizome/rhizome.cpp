@@ -68,7 +68,8 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
 static void groupOptions(CLI::App &app) {
   static const std::pair<const char *, std::vector<llvm::StringRef>> groups[] =
       {{"Hardware",
-        {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz"}},
+        {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz",
+         "--border"}},
        {"Goal and plan",
         {"--goal", "--accept-nearest", "--steer", "--plan", "--weights",
          "--state-home", "--hide-states", "--constraints"}},

@@ -6,6 +6,7 @@
 #include "../../lib/Generator/Dhm/AdderGraph.h"
 #include "Layers.h"
 #include "RtlValues.h"
+#include "rhizome/Generator/Shared.h"
 #include <ctime>
 
 using namespace mlir;
@@ -289,5 +290,33 @@ TEST(Dhm, CircuitsBehindEachOtherAreOnePipeline) {
   EXPECT_EQ(run.kinds,
             (std::vector<std::string>{"axis_in", "circuit", "axis_out"}));
   EXPECT_LE(run.timing.intervalCycles, 3);
+}
+
+TEST(Dhm, WideBordersTakeNoCycle) {
+  MLIRContext context;
+  NetworkBuilder n(context, 9);
+  n.begin({1, 1, 1, 8}, num::IntType::getFull(&context, true, 6));
+  n.flatten();
+  n.dense("fc1", 12, 4, true);
+  n.requantize("fc1", num::IntType::getFull(&context, false, 4), true, false);
+  n.dense("fc2", 3, 4, true);
+  func::FuncOp network = n.end();
+  gen::DeviceContext device = testDevice();
+  std::vector<gen::Selection> selections;
+  for (Operation &op : network.getBody().front())
+    if (isa<osa::DenseOp, osa::RequantizeOp>(op)) {
+      auto options = gen::findGenerator("dhm")->offers(&op, {}, device);
+      selections.push_back({&op, options.front()});
+    }
+  // Without stalls the cycles are those that were predicted.
+  for (bool measure : {false, true}) {
+    test::LayerRun run;
+    run.width = gen::kWideBorder;
+    test::runLayer(n, network, selections, device, measure, &run);
+    EXPECT_EQ(run.kinds,
+              (std::vector<std::string>{"wide_in", "circuit", "wide_out"}));
+    EXPECT_EQ(run.timing.intervalCycles, 1);
+    EXPECT_LE(run.timing.latencyCycles, 8);
+  }
 }
 } // namespace

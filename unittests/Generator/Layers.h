@@ -86,6 +86,7 @@ struct LayerRun {
   gen::Timing timing;
   gen::Resources resources;
   std::vector<std::string> kinds; ///< of the design's actors
+  int64_t width = 0; ///< given: the border's, otherwise a random one
 };
 
 /// Builds `network` from `selections` with a border of random width and
@@ -110,6 +111,8 @@ inline void runLayer(NetworkBuilder &n, mlir::func::FuncOp network,
   for (const auto &s : result.selections)
     while (s.offer.outputs[0].bits() > 64 * width)
       width *= 2;
+  if (left && left->width)
+    width = left->width;
   gen::Border border{"test", 100, width, "node0", d.memories};
   result.design =
       gen::buildDesign(network, result.selections, border, result.images);
