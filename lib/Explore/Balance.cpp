@@ -37,9 +37,16 @@ BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
         here.emplace_back();
       here[it->second].push_back(int(c));
     }
-    if (!kind.beyond.empty() && begin <= kind.beyond[s].from)
-      fixed.resources += kind.beyond[s].resources;
+    fixed.resources += beyond(s);
   }
+}
+
+/// What plans that were built took beyond their choices, at this stage.
+Resources BalancedRun::beyond(int stage) const {
+  const Kind &kind = problem.kinds[glue.kind];
+  return !kind.beyond.empty() && begin <= kind.beyond[stage].from
+             ? kind.beyond[stage].resources
+             : Resources();
 }
 
 /// The cheapest of each that are alike, with their prices: few, and parts of
@@ -182,8 +189,10 @@ std::optional<Run> BalancedRun::runOf(const Path &path,
   for (int s = begin; s < end; ++s) {
     stages.push_back({&chosen(s), chosen(s).cost});
     glue.add(stages.back().cost, s, chosen(s), chosen);
+    stages.back().cost.resources += beyond(s);
   }
-  Cost atBorder = fixed;
+  Cost atBorder =
+      place.wire ? problem.glue->endpoint(place, ends) : Cost();
   atBorder += glue.closing(end, ends, chosen);
   auto dies = layOutRun(glue, stages, limits, place, ends, atBorder);
   if (!dies)

@@ -31,8 +31,9 @@ std::optional<Actor> sampleActor(llvm::StringRef characterizedAs,
     if (!llvm::is_contained(model->kind().characterized, characterizedAs))
       continue;
     Sampler sampler(name, random, device, images);
+    // Others share the terms of the one that is sampled.
     if (!model->sample(sampler, characterizedAs))
-      return std::nullopt;
+      continue;
     Actor actor = std::move(sampler.actor);
     // Samples have no frames.
     for (const unit::Parameter &parameter : actor.kind().parameters)

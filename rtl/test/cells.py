@@ -4,7 +4,7 @@ answer."""
 
 import timing
 from cases import Case, Port, cut, depth, maker, number, pick, words
-from loads import LOAD_CHECK, MEMORY, resident, streamed
+from loads import resident, streamed
 
 
 @maker({"Depth": 2, "Width": 1}, {"Depth": 65}, {"Depth": 64})
@@ -767,69 +767,3 @@ def reorder(rng, fixed):
                 [Port("out", p["Elem"], 1, beats_out)], 3,
                 lambda i, o: timing.reorder(i[0], o[0], p["Elements"], p["OutElements"]),
                 {"a.txt": order})
-
-
-@maker({"Words": 1, "Burst": 1, "DataWidth": 8, "Depth": 2, "Group": 1},
-       {"Words": 40, "Burst": 16, "Depth": 65, "Group": 1},
-       {"Words": 300, "Burst": 16, "DataWidth": 256, "Depth": 64, "Page": 3, "Group": 1},
-       {"Words": 7, "Burst": 16, "Depth": 40, "Group": 1},
-       {"Words": 33, "Burst": 32, "Depth": 32, "latency": 1, "Group": 1},
-       {"Words": 75, "Burst": 8, "Group": 3, "Depth": 24}, {"Words": 64, "Burst": 4, "Group": 4, "Depth": 70},
-       {"Words": 3, "Burst": 4, "Group": 2, "Depth": 8})
-def mem_reader(rng, fixed):
-    p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 90), Burst=[1, 2, 4, 8, 16],
-             Page=[0, 1, 5, 100000], Group=[1, 1, 2, 5])
-    p["Depth"] = fixed.get("Depth", max(2, p["Group"] * p["Burst"] * rng.choice([1, 2, 3])
-                                        + rng.randint(0, 9)))
-    latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
-    pattern = rng.choice([(1 << 64) - 1, rng.getrandbits(64) | 1])
-    segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
-    rounds = -(-250 // p["Words"])
-    beats = [[word] for word in segment * rounds]
-    # Each burst, and the places that must be free: of a whole group when it begins.
-    whole = p["Group"] * min(p["Burst"], p["Words"])
-    lengths = [min(p["Burst"], p["Words"] - at) for at in range(0, p["Words"], p["Burst"])]
-    lengths = [(length, length if p["Group"] == 1 else 0 if k % p["Group"] else whole)
-               for k, length in enumerate(lengths)] * rounds
-    case = Case("rhz_mem_reader", p, [], [Port("out", p["DataWidth"], 1, beats)], 1,
-                lambda i, o: timing.mem_reader(o[0], lengths, p["Depth"], latency, gap,
-                                               timing.Pattern([pattern >> k & 1 for k in range(64)])),
-                {"segment.txt": segment})
-    case.endless = True
-    size = p["DataWidth"] // 8
-    case.extra = [MEMORY % {"pattern": pattern, "width": p["DataWidth"], "words": p["Words"],
-                            "bytes": size, "base": p["Page"] * 4096, "gap": gap,
-                            "latency": latency, "most": len(beats) + 4 * p["Depth"] + 4000}]
-    case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
-        "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata")] + [
-            ".m_axi_rlast(1'b0)"]
-    return case
-
-
-@maker({"Words": 1, "Burst": 1}, {"Words": 300, "Burst": 64, "InFlight": 4, "DataWidth": 64},
-       {"Words": 70, "Burst": 16, "DataWidth": 128, "Load": 32, "latency": 1},
-       {"Words": 33, "Burst": 32, "InFlight": 1, "latency": 1})
-def load_reader(rng, fixed):
-    p = pick(rng, fixed, DataWidth=[8, 32, 64, 128], Words=(1, 200), Burst=[1, 2, 4, 8, 16],
-             InFlight=[1, 2, 4, 7], Page=[0, 1, 5, 100000])
-    p["Load"] = fixed.get("Load", max(8, p["DataWidth"] // rng.choice([1, 1, 2, 4])))
-    pieces = p["DataWidth"] // p["Load"]
-    latency, gap = fixed.get("latency", rng.randint(1, 30)), rng.choice([1, 1, 2, 3])
-    segment = [rng.getrandbits(p["DataWidth"]) for _ in range(p["Words"])]
-    p["Depth"] = 2
-    case = Case("rhz_load_reader", p, [], [], 0, lambda i, o: None, {"segment.txt": segment})
-    del case.params["Depth"]
-    size = p["DataWidth"] // 8
-    bursts = -(-p["Words"] // p["Burst"])
-    case.cycles = p["Words"] * max(gap, pieces) + bursts * (latency + 80) + 40
-    case.extra = [MEMORY % {"pattern": rng.getrandbits(64) | 1, "width": p["DataWidth"],
-                            "words": p["Words"], "bytes": size, "base": p["Page"] * 4096,
-                            "gap": gap, "latency": latency, "most": 2 * p["Words"] + 1000},
-                  LOAD_CHECK % {"width": p["DataWidth"], "load": p["Load"], "pieces": pieces,
-                                "most": 2 * p["Words"] + 1000, "most_bursts": p["InFlight"]}]
-    case.record = ['if (cycle == %d && words != %d) $fwrite(log, "F %%0d words\\n", words);'
-                   % (case.cycles, p["Words"] * pieces)]
-    case.connections += [".m_axi_%s(%s)" % (name, name) for name in (
-        "arvalid", "arready", "araddr", "arlen", "rvalid", "rready", "rdata", "rlast")] + [
-            ".load_valid_o(load_valid)", ".load_data_o(load_data)"]
-    return case

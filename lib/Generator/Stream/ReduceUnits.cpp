@@ -304,6 +304,15 @@ void matvec(Builder &b) {
   if (isStreamed(b.instance())) {
     resultControl(b, stages - (style == 2 ? 1 : 2), 2);
     weightsOfBeats(b);
+    sharedWeights(b);
+  } else if (isStored(b.instance())) {
+    resultControl(b, stages, 2);
+    pages(b);
+    for (auto [zero, bits] :
+         {std::pair("ZeroA", simd * x),
+          std::pair("ZeroB", storedBits(b) * (b.get("ByColumn") ? simd : pe))})
+      if (b.get(zero))
+        b.constantAdder(1, bits);
   } else {
     resultControl(b, stages, 2);
     b.counter(words, false);

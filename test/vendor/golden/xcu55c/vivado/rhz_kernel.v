@@ -352,11 +352,11 @@ module rhz_control #(parameter Ports = 1) (
   assign bresp = 2'b00;
   assign rresp = 2'b00;
 
-  function [31:0] masked(input [31:0] before, input [31:0] now, input [3:0] strobe);
-    masked = {strobe[3] ? now[31:24] : before[31:24],
-              strobe[2] ? now[23:16] : before[23:16],
-              strobe[1] ? now[15:8] : before[15:8],
-              strobe[0] ? now[7:0] : before[7:0]};
+  function [31:0] masked(input [31:0] old, input [31:0] now, input [3:0] strobe);
+    masked = {strobe[3] ? now[31:24] : old[31:24],
+              strobe[2] ? now[23:16] : old[23:16],
+              strobe[1] ? now[15:8] : old[15:8],
+              strobe[0] ? now[7:0] : old[7:0]};
   endfunction
 
   always @(posedge clk) begin
