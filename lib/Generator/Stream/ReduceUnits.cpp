@@ -308,11 +308,9 @@ void matvec(Builder &b) {
   } else if (isStored(b.instance())) {
     resultControl(b, stages, 2);
     pages(b);
-    for (auto [zero, bits] :
-         {std::pair("ZeroA", simd * x),
-          std::pair("ZeroB", storedBits(b) * (b.get("ByColumn") ? simd : pe))})
-      if (b.get(zero))
-        b.constantAdder(1, bits);
+    const int64_t stored = b.get("ByColumn") ? simd : pe;
+    b.constantAdder(b.get("ZeroA") != 0, simd * x);
+    b.constantAdder(b.get("ZeroB") != 0, storedBits(b) * stored);
   } else {
     resultControl(b, stages, 2);
     b.counter(words, false);
