@@ -14,9 +14,11 @@ int64_t Word::bits() const {
 }
 
 int64_t WordGraph::adderBits(const Word &n) const {
-  if (!n.isSum() || nodes[n.b].hi == nodes[n.b].lo)
-    if (!n.isSum() || nodes[n.b].lo == 0)
-      return 0;
+  if (!n.isSum())
+    return 0;
+  // The complement of zero is not zero.
+  if (n.op != Op::AddNot && nodes[n.b].lo == 0 && nodes[n.b].hi == 0)
+    return 0;
   const Word &a = nodes[n.a];
   if (n.op == Op::Rsub)
     return n.bits();

@@ -257,6 +257,9 @@ void runLayer(uint64_t seed, bool measure) {
   test::runLayer(n, network, selections, device, measure);
 }
 
+/// Its second layer adds complements of inputs that are always zero.
+TEST(Dhm, TheComplementOfZeroCounts) { runLayer(160, false); }
+
 TEST(Dhm, FourStateRtlEqualsInterpreter) {
   int64_t count = setting("RHIZOME_DHM_LAYERS", 5);
   for (int64_t i = 0; i < count && !HasFatalFailure(); ++i)
