@@ -59,9 +59,9 @@ public:
   void keepState(llvm::ArrayRef<llvm::StringRef> results, llvm::StringRef from,
                  mlir::DenseElementsAttr initial) {
     auto name = [&](llvm::StringRef text) { return b.getStringAttr(text); };
-    func.setFunctionType(b.getFunctionType(
-        func.front().getArgumentTypes(),
-        func.front().getTerminator()->getOperandTypes()));
+    func.setFunctionType(
+        b.getFunctionType(func.front().getArgumentTypes(),
+                          func.front().getTerminator()->getOperandTypes()));
     func.setArgAttr(0, flow::kTensor, name("x"));
     func.setArgAttr(1, flow::kTensor, name("h"));
     for (auto [i, result] : llvm::enumerate(results))
@@ -72,10 +72,11 @@ public:
     m->setAttr(flow::kInputs, b.getStrArrayAttr({"x"}));
     m->setAttr(flow::kOutputs, b.getStrArrayAttr({"y"}));
     m->setAttr(flow::kStates,
-               b.getArrayAttr({flow::StateAttr::get(
-                   b.getContext(), "h", from, initial, "state", "")}));
-    m->setAttr(flow::kTasks, b.getArrayAttr({mlir::FlatSymbolRefAttr::get(
-                                 func.getSymNameAttr())}));
+               b.getArrayAttr({flow::StateAttr::get(b.getContext(), "h", from,
+                                                    initial, "state", "")}));
+    m->setAttr(
+        flow::kTasks,
+        b.getArrayAttr({mlir::FlatSymbolRefAttr::get(func.getSymNameAttr())}));
   }
 
   mlir::Location loc(llvm::StringRef name) {

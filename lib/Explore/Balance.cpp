@@ -181,7 +181,13 @@ std::optional<Run> BalancedRun::runOf(const Path &path,
   auto chosen = [&](int stage) -> const Choice & {
     return choiceOf(stage, path[stage - begin]);
   };
-  Run run{begin, end, {}, path, std::vector<int>(path.size()), {}, costOf(path),
+  Run run{begin,
+          end,
+          {},
+          path,
+          std::vector<int>(path.size()),
+          {},
+          costOf(path),
           glue.streamBits};
   if (place.dies.count() <= 1)
     return run;
@@ -191,8 +197,7 @@ std::optional<Run> BalancedRun::runOf(const Path &path,
     glue.add(stages.back().cost, s, chosen(s), chosen);
     stages.back().cost.resources += beyond(s);
   }
-  Cost atBorder =
-      place.wire ? problem.glue->endpoint(place, ends) : Cost();
+  Cost atBorder = place.wire ? problem.glue->endpoint(place, ends) : Cost();
   atBorder += glue.closing(end, ends, chosen);
   auto dies = layOutRun(glue, stages, limits, place, ends, atBorder);
   if (!dies)
@@ -344,6 +349,9 @@ std::optional<Run> BalancedRun::within(const Place &place,
       most = path->second;
       best = weights;
     }
+    // The same path again says nothing new.
+    if (llvm::is_contained(paths, path->first))
+      break;
     const Resources need = needOf(costOf(path->first));
     if (scarcest(need, budget).second <= 1)
       found = runOf(path->first, place);

@@ -163,6 +163,13 @@ static std::optional<Place> meetOf(const Place &a, const Place &b) {
     meet.budget.amount[k] = std::min(a.budget.amount[k], b.budget.amount[k]);
   for (size_t m = 0; m < gen::kMemories; ++m)
     meet.bandwidth[m] = std::min(a.bandwidth[m], b.bandwidth[m]);
+  if (a.dies.count() == b.dies.count()) {
+    meet.dies.wires = std::min(a.dies.wires, b.dies.wires);
+    for (size_t d = 0; d < a.dies.count(); ++d)
+      for (size_t k = 0; k < kKinds; ++k)
+        meet.dies.budgets[d].amount[k] =
+            std::min(a.dies.budgets[d].amount[k], b.dies.budgets[d].amount[k]);
+  }
   if (a.wire && b.wire) {
     meet.wire->bitsPerS = std::min(a.wire->bitsPerS, b.wire->bitsPerS);
     meet.wire->latencyNs = std::max(a.wire->latencyNs, b.wire->latencyNs);

@@ -96,10 +96,11 @@ static void addStreams(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
   }
 }
 
-std::optional<std::vector<int>>
-layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
-          const Limits &limits, const Place &place, const Ends &ends,
-          const Cost &atBorder) {
+std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
+                                          llvm::ArrayRef<Placed> stages,
+                                          const Limits &limits,
+                                          const Place &place, const Ends &ends,
+                                          const Cost &atBorder) {
   std::vector<int> itemOf;
   Layout layout = itemsOf(glue, stages, itemOf);
   layout.room = place.dies.budgets;
@@ -113,8 +114,11 @@ layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
   // Readers of memories lie next to their ports.
   for (Layout::Item &item : layout.items)
     for (size_t k = kOnChip; k < kKinds; ++k)
-      if (item.cost.resources.amount[k] > 0)
+      if (item.cost.resources.amount[k] > 0) {
+        if (item.die >= 0 && item.die != place.dies.memory)
+          return std::nullopt;
         item.die = place.dies.memory;
+      }
   addStreams(glue, stages, ends, itemOf, layout);
   auto on = layOut(layout);
   if (!on)

@@ -20,8 +20,9 @@ void subtract(Cost &from, const Cost &cost);
 
 /// The die of each stage of a run on a place with several, with this at the
 /// border besides what the stages have there; none if they do not fit.
-std::optional<std::vector<int>>
-layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
-          const Limits &limits, const Place &place, const Ends &ends,
-          const Cost &atBorder);
+std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
+                                          llvm::ArrayRef<Placed> stages,
+                                          const Limits &limits,
+                                          const Place &place, const Ends &ends,
+                                          const Cost &atBorder);
 } // namespace rhizome::explore

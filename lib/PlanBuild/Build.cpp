@@ -89,8 +89,8 @@ static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
     return llvm::createStringError("internal: %s", text.c_str());
   for (const gen::Segment &s : *segments) {
     std::string file = "segments/" + node.name + "/" + s.image;
-    node.segments.push_back({file, s.memory, s.bank, s.address, s.bytes,
-                             "start", s.bytesPerFrame});
+    node.segments.push_back(
+        {file, s.memory, s.bank, s.address, s.bytes, "start", s.bytesPerFrame});
     if (images.insert(s.image).second)
       if (auto error =
               writer.writeFile(file, result.images.at(s.image).bytes()))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Targets.h"
 #include "rhizome/Generator/Link.h"
+#include "rhizome/Generator/Shared.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"
-#include "rhizome/Generator/Shared.h"
 
 using namespace rhizome;
 using namespace rhizome::planbuild;

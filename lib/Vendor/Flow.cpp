@@ -26,6 +26,7 @@ static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
          map.mapOptional("shell", flow.shell) &&
          map.mapOptional("max_streams", flow.maxStreams) &&
          map.mapOptional("memory_ports", flow.memoryPorts) &&
+         map.mapOptional("one_width", flow.oneWidth) &&
          map.mapOptional("dies", flow.dies) && map.map("files", flow.files);
 }
 } // namespace rhizome::vendor
@@ -158,15 +159,17 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
           flow.tool, flow.maxStreams, node.inputs.size(), node.outputs.size()));
       continue;
     }
-    // Only ports as wide as a frame differ.
-    if (flow.maxStreams && node.nodeTop.empty() &&
+    // Only ports as wide as a frame differ, or have any number of bytes.
+    if (flow.oneWidth && node.nodeTop.empty() &&
         any_of(concat<const BorderPort>(node.inputs, node.outputs),
                [&](const BorderPort &port) {
-                 return port.dataWidth != node.outputs.front().dataWidth;
+                 return port.dataWidth != node.outputs.front().dataWidth ||
+                        !isPowerOf2_64(uint64_t(port.dataWidth));
                })) {
-      notes.push_back(formatv("no files for {0}: its streams have one width, "
-                              "those of --border wide have several",
-                              flow.tool));
+      notes.push_back(
+          formatv("no files for {0}: its streams have one width, a "
+                  "power of two, those of --border wide have others",
+                  flow.tool));
       continue;
     }
     if (!flow.shell.empty() && clockMhz != device.clockMhz)

@@ -8,7 +8,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include <cassert>
 #include <cmath>
 #include <set>
 
@@ -107,8 +106,8 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
   size_t total = node.inputs.size() + node.outputs.size();
   size_t pointers = node.memoryPorts.size();
   for (auto [i, port] : enumerate(node.inputs))
-    inputs.push_back(borderOf(port, i, node.inputs.size(), i, total, pointers,
-                              device));
+    inputs.push_back(
+        borderOf(port, i, node.inputs.size(), i, total, pointers, device));
   for (auto [i, port] : enumerate(node.outputs))
     outputs.push_back(borderOf(port, i, node.outputs.size(),
                                node.inputs.size() + i, total, pointers,

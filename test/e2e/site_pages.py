@@ -60,9 +60,9 @@ def walk(suite):
                 continue
             result = run_program([suite.rhizome, *shlex.split(command)[1:]],
                                  cwd=suite.work)
-            suite.check(result.status == 0 and "mismatches" not in result.out
-                        or " 0 mismatches" in result.out,
-                        f"{page.name}: {command}", result.command)
+            suite.check(result.status == 0 and (
+                "mismatches" not in result.out
+                or " 0 mismatches" in result.out), f"{page.name}: {command}", result.command)
             run += 1
     suite.check(run >= 8, f"{run} commands of the start pages ran, {left} need "
                 "a board, minutes or the reader's own file")

@@ -113,7 +113,7 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
     }
     object["dies"] = std::move(dies);
     object["crossings"] = llvm::json::Object{{"wires", d.dies.wires},
-                                            {"registers", d.dies.registers}};
+                                             {"registers", d.dies.registers}};
     object["border_die"] = d.dies.dies[size_t(d.dies.border)].name;
     object["memory_die"] = d.dies.dies[size_t(d.dies.memory)].name;
   }

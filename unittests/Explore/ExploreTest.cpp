@@ -98,8 +98,7 @@ func::FuncOp recurrent(NetworkBuilder &n) {
   }
   n.end();
   auto shaped = RankedTensorType::get({1, 16}, n.b.getI64Type());
-  n.keepState({"y"}, "y",
-              DenseElementsAttr::get(shaped, ArrayRef<int64_t>{0}));
+  n.keepState({"y"}, "y", DenseElementsAttr::get(shaped, ArrayRef<int64_t>{0}));
   return f;
 }
 

@@ -491,9 +491,9 @@ TEST(ImportExact, PowersOfWholeNumbersGoTowardsZero) {
   m.node("Pow", {"x", "n"}, {"y"});
   m.output("y");
   Imported i(m);
-  Tensor out =
-      resultOf(i, {Tensor::ofInts({10}, {2, 2, 3, -2, -1, -1, 1, 0, -1, 0}),
-                   Tensor::ofInts({10}, {3, -1, -2, -3, -3, -4, -5, 0, 65, 64})});
+  Tensor out = resultOf(
+      i, {Tensor::ofInts({10}, {2, 2, 3, -2, -1, -1, 1, 0, -1, 0}),
+          Tensor::ofInts({10}, {3, -1, -2, -3, -3, -4, -5, 0, 65, 64})});
   EXPECT_EQ(out.ints, (Ints{8, 0, 0, 0, -1, 1, 1, 1, -1, 0}));
 }
 

@@ -25,7 +25,7 @@ module rhz_kernel (
 {{#memory_ports}}
   // What the design reads from {{memory}}, bank {{bank}}: {{bytes}} bytes.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
   output wire [63:0] {{port}}_araddr,
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARLEN" *)
   output wire [7:0] {{port}}_arlen,
@@ -172,7 +172,7 @@ module rhz_kernel (
 {{#has_memory_ports}}
 {{#inputs}}
   wire ready_{{port}};
-  assign {{port}}_tready = ready_{{port}} & runs;
+  assign {{port}}_tready = ready_{{port}} & open;
 {{/inputs}}
 {{#outputs}}
   wire valid_{{port}};
@@ -195,7 +195,7 @@ module rhz_kernel (
 {{/memory_ports}}
 {{#inputs}}
     .{{port}}_tdata({{port}}_tdata),
-    .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & runs{{/has_memory_ports}}),
+    .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & open{{/has_memory_ports}}),
     .{{port}}_tlast({{port}}_tlast),
     .{{port}}_tready({{#has_memory_ports}}ready_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tready{{/has_no_memory_ports}}),
 {{/inputs}}
@@ -340,8 +340,10 @@ module rhz_control #(parameter Ports = 1) (
     end else begin
       if (writes) begin
         bvalid <= 1'b1;
-        if (awaddr == 12'h000 && wstrb[0] && wdata[0])
+        if (awaddr == 12'h000 && wstrb[0] && wdata[0]) begin
           started <= 1'b1;
+          done <= 1'b0;
+        end
         for (i = 0; i < Ports; i = i + 1) begin
           if (awaddr == 12'h010 + 12'd12 * i[11:0])
             written[64*i +: 32] <= masked(written[64*i +: 32], wdata, wstrb);

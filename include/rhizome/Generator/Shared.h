@@ -37,8 +37,8 @@ Actor makeConverter(const BeatFormat &from, const BeatFormat &to);
 
 /// An AXI4-Stream port of `dataWidth` bits for a tensor in this format.
 Actor makeBorder(const BeatFormat &format, int64_t dataWidth, bool enters);
-/// A border of this width has ports as wide as a frame, as far as these bits go;
-/// where the design takes or gives a whole frame a beat, without registers.
+/// A border of this width has ports as wide as a frame, as far as these bits
+/// go; where the design takes or gives a whole frame a beat, without registers.
 constexpr int64_t kWideBorder = 4096;
 
 /// A stream in this format from one die to the next one, through this many

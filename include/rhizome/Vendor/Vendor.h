@@ -22,6 +22,8 @@ struct Flow {
   int64_t maxStreams = 0;
   /// The files also serve designs that read memories outside the chip.
   bool memoryPorts = false;
+  /// All streams must have one width, which is a power of two.
+  bool oneWidth = false;
   /// Only for plans on several dies.
   bool dies = false;
   std::map<std::string, std::string> files; ///< name and purpose

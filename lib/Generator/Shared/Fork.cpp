@@ -50,7 +50,6 @@ public:
   }
   void structure(cost::Builder &b) const override { forkStructure(b, 1); }
 };
-} // namespace
 
 /// Registers on both sides of the border, and a buffer for what is between the
 /// sender and the taker of a place.
@@ -77,6 +76,7 @@ public:
     b.ff(double((registers - 1) * (1 + b.get("Width")) + registers));
   }
 };
+} // namespace
 
 std::unique_ptr<UnitModel> makeForkUnit() {
   return std::make_unique<ForkUnit>();

@@ -18,13 +18,12 @@ static Manner mannerOf(const Actor &unit) {
   if (unit.is<unit::Threshold>())
     return {"", ", by comparison"};
   bool isRequant = unit.is<unit::Requant>();
-  bool hasProducts = unit.is<unit::Matvec>() ||
-                     unit.is<unit::MatvecStreamed>() ||
-                     unit.is<unit::DepthwiseStreamed>() ||
-                     unit.is<unit::Matmul>() || unit.kind().loadedPort() ||
-                     unit.is<unit::Product>() ||
-                     (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
-                     (isRequant && unit.get("MulWidth") > 0);
+  bool hasProducts =
+      unit.is<unit::Matvec>() || unit.is<unit::MatvecStreamed>() ||
+      unit.is<unit::DepthwiseStreamed>() || unit.is<unit::Matmul>() ||
+      unit.kind().loadedPort() || unit.is<unit::Product>() ||
+      (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
+      (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
     return {};
   if (isRequant && unit.get("Split") && !unit.get("SplitStyle"))
@@ -178,10 +177,10 @@ std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
        {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
-         makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
-         makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
-         makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
-         makeReplayUnit, makeDepthwiseStreamedUnit})
+        makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
+        makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
+        makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
+        makeReplayUnit, makeDepthwiseStreamedUnit})
     units.push_back(make());
   return units;
 }
