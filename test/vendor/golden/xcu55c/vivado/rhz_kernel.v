@@ -21,7 +21,7 @@ module rhz_kernel (
   output wire s_axis_0_tready,
   // What the design reads from hbm2, bank 3: 8704 bytes.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi_hbm2_3 ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH 256, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH 256, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
   output wire [63:0] m_axi_hbm2_3_araddr,
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi_hbm2_3 ARLEN" *)
   output wire [7:0] m_axi_hbm2_3_arlen,
@@ -49,7 +49,7 @@ module rhz_kernel (
   output wire m_axi_hbm2_3_rready,
   // What the design reads from hbm2, bank 17: 4096 bytes.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi_hbm2_17 ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH 512, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH 512, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
   output wire [63:0] m_axi_hbm2_17_araddr,
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi_hbm2_17 ARLEN" *)
   output wire [7:0] m_axi_hbm2_17_arlen,
@@ -213,7 +213,7 @@ module rhz_kernel (
   assign m_axi_hbm2_17_arprot = 3'b000;
   wire unused_m_axi_hbm2_17 = &m_axi_hbm2_17_rresp;
   wire ready_s_axis_0;
-  assign s_axis_0_tready = ready_s_axis_0 & runs;
+  assign s_axis_0_tready = ready_s_axis_0 & open;
   wire valid_m_axis_0;
   assign m_axis_0_tvalid = valid_m_axis_0 & runs;
 
@@ -237,7 +237,7 @@ module rhz_kernel (
     .m_axi_hbm2_17_rdata(m_axi_hbm2_17_rdata),
     .m_axi_hbm2_17_rlast(m_axi_hbm2_17_rlast),
     .s_axis_0_tdata(s_axis_0_tdata),
-    .s_axis_0_tvalid(s_axis_0_tvalid & runs),
+    .s_axis_0_tvalid(s_axis_0_tvalid & open),
     .s_axis_0_tlast(s_axis_0_tlast),
     .s_axis_0_tready(ready_s_axis_0),
     .m_axis_0_tdata(m_axis_0_tdata),
@@ -374,8 +374,10 @@ module rhz_control #(parameter Ports = 1) (
     end else begin
       if (writes) begin
         bvalid <= 1'b1;
-        if (awaddr == 12'h000 && wstrb[0] && wdata[0])
+        if (awaddr == 12'h000 && wstrb[0] && wdata[0]) begin
           started <= 1'b1;
+          done <= 1'b0;
+        end
         for (i = 0; i < Ports; i = i + 1) begin
           if (awaddr == 12'h010 + 12'd12 * i[11:0])
             written[64*i +: 32] <= masked(written[64*i +: 32], wdata, wstrb);
