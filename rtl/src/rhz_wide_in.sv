@@ -20,7 +20,7 @@ module rhz_wide_in #(
   output logic [Width-1:0]     out_data_o
 );
   if (Latency != 0 || Depth < 1 || Width > DataWidth) begin : gen_bad
-    initial $fatal(1, "rhz_wide_in: Latency %0d, Depth %0d, Width %0d of %0d", Latency, Depth,
+    initial $fatal(1, "rhz_wide_in: Latency %0d given, 0 built; Depth %0d, Width %0d of %0d", Latency, Depth,
                    Width, DataWidth);
   end
   always_ff @(posedge clk_i) begin

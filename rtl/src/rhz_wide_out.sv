@@ -18,7 +18,7 @@ module rhz_wide_out #(
   output logic                 m_axis_tlast
 );
   if (Latency != 0 || Depth < 1 || Width > DataWidth) begin : gen_bad
-    initial $fatal(1, "rhz_wide_out: Latency %0d, Depth %0d, Width %0d of %0d", Latency, Depth,
+    initial $fatal(1, "rhz_wide_out: Latency %0d given, 0 built; Depth %0d, Width %0d of %0d", Latency, Depth,
                    Width, DataWidth);
   end
   logic unused;

@@ -61,6 +61,14 @@ class Output:
         self.pops.append(self.pattern.next(max(cycle + self.latency, after)))
 
 
+def wires(source, sink):
+    """A beat passes when the source offers it and the sink takes it."""
+    while source.more():
+        cycle = sink.pattern.next(source.visible())
+        source.pop(cycle)
+        sink.pops.append(cycle)
+
+
 def actor(inputs, outputs, popped=lambda i: None, produces=lambda i: True,
           seen=lambda i: []):
     """Firing i pops the inputs popped(i) (None: all) and, if produces(i), pushes
