@@ -365,8 +365,8 @@ def failover(suite):
     package = suite.work / "service.rhz"
     result = suite.compile(
         networks.ROOT / "examples/digits/digits_qdq_int8.onnx", (),
-        "max-throughput", package, "--cluster", "ku060x9", "--max-nodes",
-        NODES)
+        "max-throughput,lut=40000", package, "--cluster", "ku060x9",
+        "--max-nodes", NODES)
     if not suite.check(result.status == 0, "compiles", result.command):
         return
     plan = json.loads((package / "plan.json").read_text())
