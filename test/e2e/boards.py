@@ -183,9 +183,11 @@ def depth(suite):
                         f"{made.message[:200]}", made.command)
             result = suite.run("synth", package, "--jobs", 2, "--json")
             modules = (result.json or {}).get("modules", [])
-            # Circuits of constants follow the clock.
+            # Circuits of constants follow the clock. Their limit is a delay in
+            # 32nds of a level, in which carries of consecutive sums overlap;
+            # here each of them counts.
             plan = json.loads((package / "plan.json").read_text())
-            longest = {actor["name"]: actor["config"].get("levels", 0) // 32
+            longest = {actor["name"]: actor["config"].get("levels", 0) * 5 // 128
                        for node in plan["nodes"] for actor in node["actors"]}
             deep = [f"{m['name']} ({m['cell']}): {m['depth']}"
                     for m in modules
