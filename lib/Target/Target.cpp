@@ -40,7 +40,7 @@ Reader readerOf(const char *folder, const char *key,
 const std::vector<Reader> &readers() {
   static const std::vector<Reader> all = {
       readerOf<Device>("devices", "family", loadDevice, listDevices),
-      readerOf<Board>("boards", "uart", loadBoard, listBoards),
+      readerOf<Board>("boards", "device", loadBoard, listBoards),
       readerOf<Link>("links", "bits_per_s", loadLink, listLinks),
       readerOf<Cluster>("clusters", "nodes", loadCluster, listClusters)};
   return all;
@@ -48,6 +48,12 @@ const std::vector<Reader> &readers() {
 } // namespace
 
 Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
+  if (formsCluster(nameOrPath)) {
+    Expected<Cluster> formed = loadCluster(nameOrPath);
+    if (!formed)
+      return formed.takeError();
+    return Target(std::move(*formed));
+  }
   if (namesPath(nameOrPath)) {
     // A file of unknown kind is read as a device, whose reader reports the
     // errors.

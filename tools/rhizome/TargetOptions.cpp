@@ -31,7 +31,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command
       .add_option("--cluster", request.cluster,
                   "several devices and their links: a name of data/clusters, "
-                  "or a .yaml file")
+                  "a .yaml file, or DEVICE:COUNT,…@LINK")
       ->option_text("NAME")
       ->excludes(device)
       ->excludes(board);
