@@ -62,6 +62,7 @@ struct File {
 struct Segment : File {
   std::string memory;
   int64_t bank = 0, address = 0;
+  size_t port = 0; ///< which of the design's ports to memories reads it
 };
 
 /// What a driver has to know of a compiled package.
