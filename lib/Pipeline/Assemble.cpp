@@ -9,6 +9,7 @@
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Synth/Shell.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -75,6 +76,31 @@ llvm::Expected<llvm::json::Object> Compilation::analysis() {
   return analysisOf(network(), plan->model, analyzedOf(targets, *built));
 }
 
+/// The board of a plan of one device with the sources around the design, where
+/// a vendor's tool needs them: nextpnr's are written when it runs.
+static llvm::Expected<std::optional<vendor::BoardProject>>
+boardProjectOf(const Plan &plan, const PlannedNode &node, const Device &device,
+               std::vector<std::string> &notes) {
+  if (plan.board.empty() || device.router)
+    return std::nullopt;
+  llvm::Expected<Board> board = loadBoard(plan.board);
+  if (!board)
+    return board.takeError();
+  vendor::BoardProject project{std::move(*board), {}};
+  if (project.board.host() != Board::Host::Serial)
+    return project;
+  if (llvm::Error error = synth::checkShell(plan, node, project.board)) {
+    notes.push_back("no files for the board '" + project.board.name +
+                    "': " + llvm::toString(std::move(error)));
+    return std::nullopt;
+  }
+  auto rtl = synth::boardRtl(node, project.board);
+  if (!rtl)
+    return rtl.takeError();
+  project.rtl = std::move(*rtl);
+  return project;
+}
+
 /// What every node's folder holds.
 llvm::Error Compilation::writeNodes(PackageWriter &writer) {
   auto run = built->nodes.begin();
@@ -96,9 +122,14 @@ llvm::Error Compilation::writeNodes(PackageWriter &writer) {
               writer, node, module.lookupSymbol<ModuleOp>(*op.getLink())))
         return error;
     }
+    auto board =
+        boardProjectOf(*plan, node, targets.devices[one.place], result.notes);
+    if (!board)
+      return board.takeError();
     if (llvm::Error error = vendor::writeFlows(
             writer, node, targets.devices[one.place], node.clockMhz,
-            result.notes, nodeConfiguration(*plan, node)))
+            result.notes, nodeConfiguration(*plan, node),
+            *board ? &**board : nullptr))
       return error;
   }
   // Replicas name their owner's files. A role holds its node's address, so each

@@ -44,6 +44,7 @@ import tasks
 import torchmlir
 import trained
 import vendorflows
+import vendorruns
 import weights
 import wheels
 
@@ -125,6 +126,8 @@ SUITES = {
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "vendor-kernel": vendorflows.reading_kernel,
+    "vendor-runs": vendorruns.vendor_runs,
+    "dma-drivers": vendorruns.dma_drivers,
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,

@@ -159,10 +159,11 @@ def the_checker_checks(suite, node, period):
     """The stubs refuse what the tools would: each damage is detected."""
     vivado = node / "vivado"
     damages = {
-        "an unknown command": ("build.tcl", "opt_design\n", "opt_disign\n"),
-        "an unknown option": ("build.tcl", "-hierarchical", "-hierarchic"),
-        "a step too early": ("build.tcl", "opt_design\nplace_design",
-                             "place_design\nopt_design"),
+        "an unknown command": ("implement.tcl", "opt_design\n", "opt_disign\n"),
+        "an unknown option": ("implement.tcl", "-hierarchical",
+                              "-hierarchic"),
+        "a step too early": ("implement.tcl", "opt_design\n  place_design",
+                             "place_design\n  opt_design"),
         "another top": ("sources.tcl", "set top rhz_top", "set top rhz_tip"),
         "a missing file": ("sources.tcl", "rhz_top.sv", "rhz_tip.sv"),
         "a file left out": ("sources.tcl", "  rhz_counter.sv\n", ""),
