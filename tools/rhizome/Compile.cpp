@@ -55,12 +55,13 @@ static int showModule(const CompileRequest &request,
     llvm::json::Array notes;
     for (const std::string &note : result.notes)
       notes.push_back(note);
-    printJson(
-        llvm::json::Object{{"ok", true},
-                           {"phase", infoOf(*request.to).name},
-                           {"module", llvm::json::fixUTF8(result.package)},
-                           {"seconds", result.seconds},
-                           {"notes", std::move(notes)}});
+    llvm::json::Object object{{"ok", true},
+                              {"phase", infoOf(*request.to).name},
+                              {"module", llvm::json::fixUTF8(result.package)},
+                              {"seconds", result.seconds},
+                              {"notes", std::move(notes)}};
+    reportQuantization(request.model, object);
+    printJson(std::move(object));
     return 0;
   }
   printNotes(result.notes);
@@ -158,22 +159,6 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   return 0;
 }
 
-static void addPhase(CLI::App &command, const std::string &name,
-                     std::optional<Phase> &phase, const std::string &help) {
-  command
-      .add_option_function<std::string>(
-          name,
-          [name, &phase](const std::string &text) {
-            phase = parsePhase(text);
-            if (!phase)
-              throw CLI::ValidationError(
-                  name, "'" + text + "' is no phase; they are, in order: " +
-                            phaseNames());
-          },
-          help)
-      ->type_name("PHASE");
-}
-
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false, cpuObject = false;
@@ -221,9 +206,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
   addNormalize(*command, options->normalize);
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
-  addPhase(*command, "--compile-from", options->request.from,
-           "MODEL is a module that --compile-to wrote for this phase: continue "
-           "with the next");
+  addCompileFrom(*command, options->request);
   command->footer(
       "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "
       "build\n"

@@ -6,6 +6,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <unistd.h>
 
@@ -147,6 +148,11 @@ int cli::failWith(const Failure &failure, bool json) {
                        !failure.causes.front().node.empty();
   if (isModel)
     failWith(failure.causes, json);
+  else if (json)
+    printJson(
+        json::Object{{"ok", false},
+                     {"error", json::fixUTF8(failure.reason())},
+                     {"remedy", json::fixUTF8(failure.causes.front().remedy)}});
   else
     failWith(failure.reason(), json);
   const std::string &remedy = failure.causes.front().remedy;
@@ -253,7 +259,8 @@ void cli::printMemories(const Plan &plan) {
 }
 
 cli::ProgressLine::ProgressLine(bool wanted)
-    : isActive(wanted && isatty(STDOUT_FILENO)) {}
+    : isActive((wanted && isatty(STDOUT_FILENO)) ||
+               std::getenv("RHIZOME_PROGRESS")) {}
 
 cli::ProgressLine::~ProgressLine() {
   if (isActive)
@@ -261,6 +268,7 @@ cli::ProgressLine::~ProgressLine() {
 }
 
 void cli::ProgressLine::show(const std::string &text) {
+  // Complete between two carriage returns, for programs that read it.
   if (isActive)
-    errs() << "\r\033[K" << text;
+    errs() << "\r\033[K" + text + "\r";
 }

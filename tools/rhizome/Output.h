@@ -55,7 +55,8 @@ void printMemories(const Plan &plan);
 /// Which die of a device holds what, for plans on several dies.
 void printDies(const Plan &plan);
 
-/// A line on stderr that is overwritten, if stdout is a terminal.
+/// A line on stderr that is overwritten, if stdout is a terminal or
+/// $RHIZOME_PROGRESS is set, as the Python interface does.
 class ProgressLine {
 public:
   explicit ProgressLine(bool wanted);

@@ -157,6 +157,28 @@ CompileRequest cli::requestOf(const CLI::App &command,
   return request;
 }
 
+void cli::addPhase(CLI::App &command, const std::string &name,
+                   std::optional<Phase> &phase, const std::string &help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [name, &phase](const std::string &text) {
+            phase = parsePhase(text);
+            if (!phase)
+              throw CLI::ValidationError(
+                  name, "'" + text + "' is no phase; they are, in order: " +
+                            phaseNames());
+          },
+          help)
+      ->type_name("PHASE");
+}
+
+void cli::addCompileFrom(CLI::App &command, CompileRequest &request) {
+  addPhase(command, "--compile-from", request.from,
+           "MODEL is a module that 'compile --compile-to' wrote for this "
+           "phase: continue with the next");
+}
+
 llvm::json::Array cli::nodesJson(const Plan &plan) {
   llvm::json::Array nodes;
   for (const PlannedNode &node : plan.nodes) {

@@ -23,6 +23,13 @@ struct TargetOptions {
 /// --accept-nearest, --target, those of a model and of a kernel, and --json.
 void addTargetOptions(CLI::App &command, TargetOptions &options);
 
+/// Adds an option that names a phase.
+void addPhase(CLI::App &command, const std::string &name,
+              std::optional<pipeline::Phase> &phase, const std::string &help);
+
+/// Adds --compile-from.
+void addCompileFrom(CLI::App &command, pipeline::CompileRequest &request);
+
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);
 
