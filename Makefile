@@ -42,8 +42,8 @@ wheel: build
 	.venv/bin/pip wheel . --no-deps --no-build-isolation -w $(BUILD)/packages \
 	  --config-settings=cmake.define.RHIZOME_BUILD=$(abspath $(BUILD))
 
-## The documentation as a site, in build/site; `python3 -m http.server` there shows it.
-site: setup
+## The documentation as a site, in build/site, with the tutorials run; `python3 -m http.server` there shows it.
+site: build
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --clean
 
 demo: build

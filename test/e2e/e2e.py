@@ -119,6 +119,8 @@ SUITES = {
     "weights-whole": weights.whole,     # NETWORK RATE
     "wheel": wheels.wheel,
     "python": python.python,
+    "python-documents": python.documents,
+    "python-bitstream": python.bitstream,
     "site": site_pages.site,
     "report": report.report,
     "report-baseline": report.baseline,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The documentation as a site: it builds without a warning, loads nothing from
-elsewhere, and the commands of its start pages run."""
+"""The documentation as a site: it builds without a warning, its tutorials run,
+it loads nothing from elsewhere, and the commands of its start pages run."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ from framework import needed, run_program
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Commands that need a board, minutes, or a file of the reader's own.
 ELSEWHERE = re.compile(r"\bnet\.(onnx|rhz)|--bitstream|--level bitstream|"
-                       r"--driver uart|^iceprog")
+                       r"--driver uart|^iceprog|^rhizome synth jets.rhz")
 
 
 def commands(page):
@@ -24,6 +24,10 @@ def commands(page):
 
 def site(suite):
     needed("mkdocs")
+    needed("nbclient")
+    needed("matplotlib")
+    # Of the tutorials, which run while their pages are made.
+    os.environ["RHIZOME_PROGRAM"] = str(suite.rhizome)
     out = suite.work / "site"
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     built = run_program([sys.executable, "-m", "mkdocs", "build", "--strict",
@@ -44,6 +48,11 @@ def site(suite):
     api = (out / "reference/python.html").read_text()
     missing = [n for n in rhizome.__all__ if f'id="rhizome.{n}"' not in api]
     suite.check(not missing, f"the Python API is complete: {missing}")
+    for page in sorted((ROOT / "docs/tutorials").glob("*.ipynb")):
+        text = (out / f"tutorials/{page.stem}.html").read_text()
+        suite.check('class="output"' in text and (
+            ".png" in text or page.stem == "icebreaker"),
+            f"{page.stem}: tables and pictures")
     walk(suite)
 
 
