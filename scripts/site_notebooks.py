@@ -54,6 +54,7 @@ def executed(path):
         try:
             NotebookClient(
                 notebook, timeout=600, kernel_name="python3",
+                extra_arguments=["--IPKernelApp.log_level=ERROR"],
                 resources={"metadata": {"path": folder}}).execute()
         except CellExecutionError as why:
             raise PluginError(f"{path}: {why}") from why
