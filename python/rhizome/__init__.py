@@ -14,16 +14,18 @@ calls from several threads run side by side, and Ctrl-C ends the program.
 """
 from .errors import GoalError, Refusal, Refused, RhizomeError, UsageError
 from .kernel import FormatPoint, Formats, Kernel, formats
-from .model import analyze, compile, coverage, evaluate, explore, targets
+from .model import (analyze, compile, coverage, evaluate, explore, targets,
+                    trace)
 from .package import Evaluation, Package, Simulation, Synthesis
 from .plan import Operation, Plan, Summary
 from .quantized import Layer, Quantized, quantize
+from .tracing import Finding, Trace, TracedLayer
 from ._program import examples, program, version
 
 __all__ = [
-    "Evaluation", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
+    "Evaluation", "Finding", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
     "Plan", "Quantized", "Refusal", "Refused", "RhizomeError", "Simulation",
-    "Summary", "Synthesis", "UsageError", "analyze", "compile", "coverage",
+    "Summary", "Synthesis", "Trace", "TracedLayer", "UsageError", "analyze", "compile", "coverage",
     "evaluate", "examples", "explore", "formats", "program", "quantize", "targets",
-    "version",
+    "trace", "version",
 ]

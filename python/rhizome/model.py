@@ -12,6 +12,7 @@ from .errors import UsageError
 from .package import Evaluation, Package, evaluated
 from .plan import Plan, Request
 from .quantized import Quantized
+from .tracing import Trace, traced
 from ._program import Answer, Data, Path, Progress
 
 #: An ONNX or MLIR file, or what `quantize` returned.
@@ -64,6 +65,18 @@ def evaluate(model: Model, data: Data, labels: Optional[Data] = None, *,
         return evaluated(model.model, data, labels, progress,
                          {**model.options, **options})
     return evaluated(model, data, labels, progress, options)
+
+
+def trace(model: Model, data: Data, *, frames: Optional[int] = None,
+          progress: Optional[Progress] = None, **options: Any) -> Trace:
+    """What the tensors of a network hold on `data`, layer by layer: ranges, the
+    share of values that saturates, the noise of rounding, and what to mend. The
+    first 20 frames are used unless `frames` is given; further options are those
+    of `rhizome trace`."""
+    options["frames"] = frames
+    if isinstance(model, Quantized):
+        return traced(model.model, data, progress, {**model.options, **options})
+    return traced(model, data, progress, options)
 
 
 def coverage(model: Path, **options: Any) -> Answer:

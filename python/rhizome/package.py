@@ -13,6 +13,7 @@ import numpy as np
 from . import _program
 from .errors import RhizomeError
 from .plan import Plan, Summary, number, table
+from .tracing import Trace, traced
 from ._program import Answer, Array, Data, Path, Progress
 
 
@@ -148,6 +149,15 @@ class Package:
         also that of the simulated hardware. Other options are those of
         `rhizome evaluate`."""
         return evaluated(self.folder, data, labels, progress, options)
+
+    def trace(self, data: Optional[Data] = None, *,
+              model: Optional[Path] = None, frames: Optional[int] = None,
+              progress: Optional[Progress] = None, **options: Any) -> Trace:
+        """The hardware's tensors on `data`, by default on the package's golden
+        vectors, layer by layer, as rhizome.trace does it. `model`, the file
+        that was compiled, adds the comparison with arithmetic without rounding."""
+        return traced(self.folder, data, progress, {
+            "model": model, "frames": frames, **options})
 
     def synth(self, *, progress: Optional[Progress] = None,
               **options: Any) -> Synthesis:

@@ -264,3 +264,21 @@ def test_notebooks_show_tables(package):
     shown = package._repr_html_()
     assert "<table>" in shown and "stream/matvec" in shown
     assert "444" in package.evaluate(IMAGES, LABELS)._repr_html_()
+
+
+def test_a_trace_names_the_layer_that_saturates(package):
+    network = EXAMPLES / "pytorch/cnn.onnx"
+    trace = rhizome.trace(network, IMAGES[:20], number_format="fixed<1,7>")
+    assert trace.frames == 20 and trace.findings
+    found = trace.findings[0]
+    assert found.saturated > 0.001 and found.format == "fixed<1,7>"
+    assert found.finding.kind == "saturated" and found.finding.remedy
+    assert trace[found.name] is found
+    assert found.name in trace._repr_html_()
+    # On data like those it was trained on, compared with unrounded arithmetic.
+    own = package.trace(IMAGES[:20], model=DIGITS)
+    assert own.frames == 20 and len(own.layers) > 4
+    assert max(layer.saturated for layer in own.layers) < 0.02
+    assert min(layer.snr_db for layer in own.layers
+               if layer.snr_db is not None) > 15
+    assert trace["node_relu"].snr_db < 5
