@@ -87,7 +87,8 @@ template <typename T> std::string constant(const std::vector<T> &values) {
 
 class Page {
 public:
-  explicit Page(const Plan &plan) : plan(plan), os(text) {}
+  Page(const Plan &plan, const std::string &testBench)
+      : plan(plan), testBench(testBench), os(text) {}
   std::string run() {
     summary();
     tensors();
@@ -127,12 +128,14 @@ private:
          << " | " << (tensor.ofModel ? "yes" : "no") << " |\n";
   }
   void tensors() {
-    os << "\n## Tensors\n\nWhat the host passes in and gets back, row-major:\n\n"
+    os << "\n## Tensors\n\nWhat the host passes in and gets back, "
+          "row-major:\n\n"
           "| | name | type | shape | in the model |\n|---|---|---|---|---|\n";
     list("input", plan.host.inputs);
     list("output", plan.host.outputs);
     if (!plan.host.complete)
-      os << "\nTensors that are not in the model are those at the border of the "
+      os << "\nTensors that are not in the model are those at the border of "
+            "the "
             "device. The host\ncomputes what comes before and after them: "
             "`rhizome run` does so, and\n`model/network.mlir` has the "
             "operations.\n";
@@ -204,6 +207,18 @@ private:
     os << "\n## Run it\n\nCompare the hardware with the model in simulation, "
           "or "
           "measure it:\n\n    rhizome simulate .\n    rhizome synth .\n";
+    if (!testBench.empty()) {
+      os << "\nA test bench for any simulator, which compares the golden "
+            "vectors "
+            "and says PASS:\n\n    make -C "
+         << testBench
+         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n";
+      if (plan.nodes.front().memoryPorts.empty())
+        os << "    make -C " << testBench
+           << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
+              "of the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
+              "`.hex` files of `tb` and `rtl` lie in the folder of the run.\n";
+    }
     if (!plan.board.empty())
       os << "\nMake the bitstream for the board and load it:\n\n"
             "    rhizome synth . --tool nextpnr\n\n"
@@ -261,9 +276,13 @@ private:
   }
 
   const Plan &plan;
+  const std::string &testBench; ///< its folder, "" for none
   std::string text;
   raw_string_ostream os;
 };
 } // namespace
 
-std::string deploy::packagePage(const Plan &plan) { return Page(plan).run(); }
+std::string deploy::packagePage(const Plan &plan,
+                                const std::string &testBench) {
+  return Page(plan, testBench).run();
+}

@@ -5,6 +5,7 @@
 #include "Settings.h"
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
+#include "rhizome/Deploy/TestBench.h"
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
@@ -140,19 +141,21 @@ llvm::Error Compilation::write(PackageWriter &writer) {
   if (llvm::Error error = writer.writeFile("model/network.mlir", printModel()))
     return error;
   fillHost();
-  if (llvm::Error error = writeDeployment(writer, *plan, network()))
-    return error;
   if (auto quantization =
           module->getAttrOfType<StringAttr>(model::kQuantization))
     if (llvm::Error error = writer.writeFile("model/quantization.json",
                                              quantization.getValue()))
       return error;
-  if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
+  llvm::Expected<GoldenCodes> golden = writeGolden(
+      writer, *plan, request.golden ? *request.golden : goldenFrames(module),
+      request.samples);
+  if (!golden)
+    return golden.takeError();
+  if (llvm::Error error = writeTestBench(writer, *plan, *golden))
     return error;
-  if (llvm::Error error =
-          writeGolden(writer, *plan,
-                      request.golden ? *request.golden : goldenFrames(module),
-                      request.samples))
+  if (llvm::Error error = writeDeployment(writer, *plan, network()))
+    return error;
+  if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
                                         analyzedOf(targets, *built)))

@@ -41,6 +41,7 @@ import site_pages
 import strangers
 import styles
 import tasks
+import testbench
 import torchmlir
 import trained
 import vendorflows
@@ -120,6 +121,9 @@ SUITES = {
     "wheel": wheels.wheel,
     "python": python.python,
     "site": site_pages.site,
+    "testbench": testbench.plain,
+    "testbench-cocotb": testbench.cocotb,
+    "elaborate": testbench.elaborate,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,
