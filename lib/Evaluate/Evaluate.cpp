@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // evaluate: labeled frames through the file's float arithmetic, the integer
 // model and the hardware, and where the first two part.
-#include "LayerNoise.h"
-#include "Saturation.h"
+#include "Layers.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
@@ -22,15 +21,6 @@ using namespace rhizome::evaluate;
 using namespace rhizome::model;
 
 namespace {
-/// The class that a graph's outputs name: an index if the model gives one,
-/// else where the largest value of the first output stands.
-int64_t classOf(const std::vector<Tensor> &outputs) {
-  const Tensor &t = outputs.front();
-  if (!t.isFloat)
-    return t.ints.front();
-  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
-}
-
 using Classes = std::vector<int64_t>;
 
 using OneFrame =
@@ -173,14 +163,14 @@ Error Evaluation::loadModel() {
   if (!original || request.level == Level::Float)
     return Error::success();
   auto context = std::make_unique<mlir::MLIRContext>();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      importReal(*context, request.model, request.progress, result.refused);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importQuantized(
+      *context, request.model, request.progress, result.refused);
   if (!module)
     return Error::success();
   real = module->clone();
   IntegerizeStats stats;
-  if (failed(integerizeModel(*module, request.model, request.progress,
-                             result.refused, stats))) {
+  if (failed(lowerQuantized(*module, request.model, request.progress,
+                            result.refused, stats))) {
     real = nullptr; // its context goes
     return Error::success();
   }
@@ -456,11 +446,17 @@ Error Evaluation::run() {
     say("layers");
     SaturationCounter counter(*model, /*onFpga=*/true);
     Frames some = first(given, std::min(request.layerFrames, all));
-    Expected<std::vector<EvaluateResult::Layer>> layers = layerNoise(
-        *real, request.model.calibration.has_value(), *model, some, counter);
-    if (!layers)
-      return layers.takeError();
-    result.layers = std::move(*layers);
+    mlir::OwningOpRef<mlir::ModuleOp> exact =
+        withoutRounding(*real, isQuantizedHere(request.model));
+    Expected<LayerTrace> trace = traceLayers(*model, *exact, some, counter);
+    if (!trace)
+      return trace.takeError();
+    for (const TracedLayer &layer : trace->layers)
+      if (layer.snr && layer.isExact)
+        result.layers.push_back({layer.name, layer.op, *layer.snr});
+    for (const TracedOutput &output : trace->outputs)
+      if (output.snr)
+        result.layers.push_back({output.name, "output", *output.snr});
     Passage passage(*model, some);
     if (Error error = passage.run(compiled(*model)))
       return error;

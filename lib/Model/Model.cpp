@@ -9,7 +9,6 @@
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Model/Quantization.h"
-#include "rhizome/Model/Quantization.h"
 #include "rhizome/Model/States.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/LinalgLoops.h"
@@ -241,6 +240,32 @@ OwningOpRef<ModuleOp> model::importReal(MLIRContext &context,
                   diagnostics, refusals))
     return nullptr;
   return module;
+}
+
+OwningOpRef<ModuleOp> model::importQuantized(MLIRContext &context,
+                                             const ModelRequest &request,
+                                             const Progress &progress,
+                                             Refusals &refusals) {
+  OwningOpRef<ModuleOp> module =
+      importReal(context, request, progress, refusals);
+  IntegerizeStats stats;
+  // Of the two, calibration has been applied.
+  if (!module || request.calibration || isIntegerNetwork(*module))
+    return module;
+  if (failed(quantizeModel(*module, request, progress, refusals, stats)))
+    return nullptr;
+  return module;
+}
+
+LogicalResult model::lowerQuantized(ModuleOp module,
+                                    const ModelRequest &request,
+                                    const Progress &progress,
+                                    Refusals &refusals,
+                                    IntegerizeStats &stats) {
+  ModelRequest rounded = request;
+  rounded.numberFormat.reset();
+  rounded.tensorFormats.clear();
+  return integerizeModel(module, rounded, progress, refusals, stats);
 }
 
 LogicalResult model::quantizeModel(ModuleOp module, const ModelRequest &request,

@@ -10,6 +10,7 @@
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Support/HostReason.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,8 +26,8 @@ using namespace rhizome::deploy;
 /// merged into, and the functions of nodes, node names included.
 std::string Compilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
-  for (const char *name :
-       {flow::kInputs, flow::kOutputs, flow::kStates, flow::kTasks})
+  for (const char *name : {flow::kInputs, flow::kOutputs, flow::kStates,
+                           flow::kTasks, kQuantizers.data()})
     if (Attribute attr = module->getAttr(name))
       model.get()->setAttr(name, attr);
   for (FunctionOpInterface task : flow::tasksOf(module))

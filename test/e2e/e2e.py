@@ -25,6 +25,7 @@ import homes
 import imports
 import install
 import kernels
+import look
 import nodecases
 import nodes
 import operations
@@ -121,6 +122,9 @@ SUITES = {
     "wheel": wheels.wheel,
     "python": python.python,
     "site": site_pages.site,
+    "trace": look.trace,
+    "trace-calibrated": look.trace_calibrated,
+    "trace-pttcnn": look.trace_pttcnn,
     "testbench": testbench.plain,
     "testbench-cocotb": testbench.cocotb,
     "elaborate": testbench.elaborate,

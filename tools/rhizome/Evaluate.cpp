@@ -4,7 +4,11 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantization.h"
+#include "Report.h"
 #include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -125,6 +129,25 @@ static void printResult(const EvaluateRequest &request,
   layers.print();
 }
 
+/// results/evaluate.json of a package, for its report. What prevents that is no
+/// failure, since the figures are printed.
+static void keepAccuracy(const EvaluateRequest &request,
+                         const EvaluateResult &result) {
+  llvm::Expected<Package> package =
+      Package::open(request.model.path, Changes::Ignore);
+  if (!package)
+    return llvm::consumeError(package.takeError());
+  llvm::Error error = package->makeResults();
+  if (!error)
+    error = writeAtomically(
+        package->results("evaluate.json"),
+        llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
+            .str());
+  if (error)
+    return llvm::consumeError(std::move(error));
+  redrawReport(request.model.path);
+}
+
 static int runEvaluate(EvaluateRequest request, const std::string &device,
                        bool json) {
   ProgressLine line(!json);
@@ -147,6 +170,9 @@ static int runEvaluate(EvaluateRequest request, const std::string &device,
     return failWith(evaluated.failure(), json);
   const EvaluateResult &result = *evaluated;
   printNotes(result.notes);
+  if (llvm::sys::fs::is_directory(request.model.path) &&
+      !result.confusion.empty())
+    keepAccuracy(request, result);
   if (json) {
     printJson(toJson(request, result));
     return result.refused.empty() ? 0 : 1;

@@ -148,6 +148,7 @@ int main(int argc, char **argv) {
   cli::addRun(app, run);
   cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
+  cli::addTrace(app, run);
   cli::addCoverage(app, run);
   cli::addFormats(app, run);
   cli::addSynth(app, run);
