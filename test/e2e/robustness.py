@@ -190,11 +190,27 @@ def told(suite):
                 and "goal" not in result.err.split("\n")[0],
                 f"what does not fit: {result.message[:200]}", result.command)
     # A clock that no design reaches, and the highest that one may.
-    for clock, wanted in (("585", False), ("586", True)):
+    for clock, refused in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
-        suite.check(result.status == 0 and wanted == (
-            f"note: the clock of {clock} MHz is beyond 585 MHz" in result.err),
+        suite.check(result.status == int(refused) and refused == (
+            f"{clock} MHz is beyond 585 MHz" in result.err),
             f"{clock} MHz on a KU060: {result.err[:200]}", result.command)
+    # The best one by the delays of the family, which says why; a board has one.
+    own = plan("--json").json["predicted"]
+    best = plan("--clock-mhz", "auto", "--json").json["predicted"]
+    suite.check(best["clock_mhz"] == 225 and best["throughput_per_s"]
+                > own["throughput_per_s"] * 1.2,
+                f"auto takes {best['clock_mhz']} MHz: "
+                f"{best['throughput_per_s']:.0f} per second")
+    result = plan("--clock-mhz", "auto")
+    suite.check("clock of 225 MHz: 9 levels of logic of 0.45 ns" in result.err,
+                f"what limits it: {result.err[:200]}")
+    result = plan("--clock-mhz", "auto", "--device", "lfe5u-85f")
+    suite.check("clock of 93 MHz: the longest path of designs routed for ecp5"
+                in result.err, f"a family that was routed: {result.err[:200]}")
+    result = plan("--clock-mhz", "auto", "--board", "icebreaker")
+    suite.check(result.status == 1 and "oscillator of icebreaker" in result.err,
+                f"a board's clock: {result.err[:200]}")
 
 
 def former_spellings(suite):

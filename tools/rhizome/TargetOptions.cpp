@@ -105,14 +105,20 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->check(CLI::Range(1, 65535))
       ->option_text("N");
   command
-      .add_option("--clock-mhz", options.clockMhz,
-                  "the clock of every design, otherwise the device's")
-      ->check(CLI::Range(0.001, 10000.0))
+      .add_option(
+          "--clock-mhz", options.clock,
+          "the clock of every design from 0.001 to 10000 MHz, otherwise "
+          "the device's; auto: the best that the delays of the device's "
+          "family allow")
+      ->option_text("MHZ|auto")
       ->check([](const std::string &text) -> std::string {
         double mhz;
-        return llvm::StringRef(text).getAsDouble(mhz) || mhz == mhz
+        const bool isClock = !llvm::StringRef(text).getAsDouble(mhz) &&
+                             mhz >= 0.001 && mhz <= 10000;
+        return isClock || text == "auto"
                    ? ""
-                   : "'" + text + "' is not a clock";
+                   : "'" + text +
+                         "' is not a clock from 0.001 to 10000 MHz, nor auto";
       });
   command
       .add_option(
@@ -148,7 +154,9 @@ CompileRequest cli::requestOf(const CLI::App &command,
                               const TargetOptions &options) {
   CompileRequest request = options.request;
   if (command.count("--clock-mhz"))
-    request.clockMhz = options.clockMhz;
+    request.clockMhz = options.clock == "auto"
+                           ? planbuild::TargetChoice::kBestClock
+                           : std::stod(options.clock);
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
   for (const CLI::Option *option : command.get_options())

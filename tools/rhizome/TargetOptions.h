@@ -14,7 +14,7 @@ struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
   std::string target = "cpu";           ///< of a kernel
-  double clockMhz = 0;
+  std::string clock; ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
 };
