@@ -90,7 +90,8 @@ def files_as_said(suite, device, node, flows):
     suite.check(set(said) == flows, f"{device} has the flows {sorted(flows)}: "
                                     f"{sorted(said)}")
     there = {f.relative_to(node).as_posix() for f in node.rglob("*")
-             if f.is_file() and f.relative_to(node).parts[0] != "rtl"}
+             if f.is_file() and f.relative_to(node).parts[0] not in (
+                 "rtl", "tb")}
     wanted = {f"{flow}/{name}" for flow, what in said.items()
               for name in what["files"]} | {"design.mlir", "timeline.json"}
     suite.check(there == wanted, f"{device}: the files that targets names "
