@@ -125,6 +125,7 @@ SUITES = {
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "vendor-kernel": vendorflows.reading_kernel,
+    "axi-models": vendorflows.axi_models,
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,
