@@ -117,6 +117,7 @@ SUITES = {
     "dies": dies.dies,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
+    "weights-layers": weights.layers,
     "wheel": wheels.wheel,
     "python": python.python,
     "site": site_pages.site,
