@@ -29,6 +29,7 @@ import nodecases
 import nodes
 import operations
 import packages
+import pages
 import phases
 import plans
 import python
@@ -59,6 +60,8 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
+    "pages": pages.pages,
+    "pages-long": pages.pages_long,
     "faults-kills": faults.kills,       # COUNT [COMMAND…]
     "faults-cache": faults.one_cache,   # COMMAND
     "faults-disks": faults.disks,

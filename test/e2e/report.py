@@ -5,6 +5,7 @@ network, and the figures on the page are those of the package's JSON. And
 import html.parser
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -25,6 +26,7 @@ class Page(html.parser.HTMLParser):
         super().__init__(convert_charrefs=True)
         self.marks, self.headings, self.data, self.inside = [], [], "", ""
         self.drawn = self.outside = False
+        self.words = ""
 
     def handle_starttag(self, tag, attributes):
         a = dict(attributes)
@@ -44,6 +46,8 @@ class Page(html.parser.HTMLParser):
             self.headings.append(text)
         elif self.inside == "data":
             self.data += text
+        else:
+            self.words += text + "\n"
 
 
 def member(data, path):
@@ -168,7 +172,7 @@ def report(suite):
     suite.check(not missing, f"every section is there: {sorted(missing)}")
     # Later measurements appear: here as written by simulate.
     plan = json.loads((package / "plan.json").read_text())
-    measured = {"interval_cycles": plan["predicted"]["interval_cycles"] + 1,
+    measured = {"interval_cycles": plan["predicted"]["interval_cycles"] * 2,
                 "throughput_per_s": plan["predicted"]["throughput_per_s"]}
     (package / "results").mkdir(exist_ok=True)
     (package / "results/simulate.json").write_text(json.dumps(
@@ -179,6 +183,10 @@ def report(suite):
                     same(shown, measured["interval_cycles"])
                     for where, shown in page.marks),
                 "the measured interval is on the page")
+    # As synth prints it: the prediction less the measurement.
+    suite.check(re.search(r"\n[-−]50\.00%\n", page.words)
+                and "+0.00%" in page.words,
+                "a prediction of half of what was measured is off by −50 %")
     quantized(suite)
     streamed(suite)
     for name, options in (("light", ()), ("dark", ("--force-dark-mode",))):

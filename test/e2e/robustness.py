@@ -189,6 +189,11 @@ def told(suite):
     suite.check(result.status == 1 and "does not fit 'ice40-up5k': " in result.err
                 and "goal" not in result.err.split("\n")[0],
                 f"what does not fit: {result.message[:200]}", result.command)
+    # Whose roofs coverage shows, and that they are of single operations.
+    result = suite.run("coverage", GOOD, **LIMITS)
+    suite.check(re.search(r"xcku060-role at .* of each operation alone",
+                          result.out),
+                "coverage says what its bounds are of", result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)

@@ -145,6 +145,9 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(result->predicted.at("lut"), 15);
   EXPECT_EQ(result->tool.substr(0, 5), "Yosys");
   EXPECT_EQ(errorOf(both.predicted, both.measured, "ff"), 0);
+  EXPECT_EQ(
+      errorOf(synth::Counts{{"lut", 8}}, synth::Counts{{"lut", 10}}, "lut"),
+      -0.2);
   EXPECT_EQ(errorOf(other.predicted, other.measured, "lut"), std::nullopt);
 
   auto kept = llvm::json::parse(folder.read("m.rhz/results/synth.json"));
