@@ -12,9 +12,12 @@
 #include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
+#include <mutex>
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -29,6 +32,23 @@ int64_t classOf(const std::vector<Tensor> &outputs) {
   if (!t.isFloat)
     return t.ints.front();
   return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
+}
+
+/// The `n` classes with the highest scores, the highest first; where the model
+/// names the class itself, that.
+std::vector<int64_t> topClasses(const std::vector<Tensor> &outputs, int64_t n) {
+  const Tensor &t = outputs.front();
+  if (!t.isFloat)
+    return {t.ints.front()};
+  std::vector<int64_t> order(t.floats.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto end = order.begin() + std::min<int64_t>(n, int64_t(order.size()));
+  // Of equal ones the first, as in classOf.
+  std::partial_sort(order.begin(), end, order.end(), [&](int64_t a, int64_t b) {
+    return std::pair(-t.floats[a], a) < std::pair(-t.floats[b], b);
+  });
+  order.erase(end, order.end());
+  return order;
 }
 
 using Classes = std::vector<int64_t>;
@@ -89,6 +109,7 @@ private:
   Error watchPackage();
   Error keepSaturation(const Passage &passage,
                        const SaturationCounter &counter);
+  Error writePredictions(const Frames &outputs);
   Expected<Frames> runFloat(int64_t frames);
   /// One frame in the file's arithmetic, and what is kept for the next one.
   Expected<std::vector<Tensor>> floatFrame(const std::vector<Tensor> &frame,
@@ -221,6 +242,59 @@ Error Evaluation::readData() {
   return Error::success();
 }
 
+/// A file's name in a line of comma-separated values.
+static std::string quoted(StringRef text) {
+  if (text.find_first_of(",\"\n\r") == StringRef::npos)
+    return text.str();
+  std::string out = "\"";
+  for (char c : text)
+    out += std::string(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+/// One line for each frame: where it is from, its label, the class, the score
+/// and, with `top`, the classes of the highest scores.
+Error Evaluation::writePredictions(const Frames &outputs) {
+  std::vector<std::string> files;
+  if (sys::fs::is_directory(request.data.path)) {
+    Expected<std::vector<ClassFolder>> folders =
+        classFolders(request.data.path);
+    if (!folders)
+      return folders.takeError();
+    for (const ClassFolder &folder : *folders)
+      append_range(files, folder.images);
+  }
+  std::error_code code;
+  raw_fd_ostream out(request.predictions, code);
+  if (!code) {
+    out << "frame,file,label,class,score" << (request.top ? ",top" : "")
+        << "\n";
+    for (auto [f, frame] : enumerate(outputs)) {
+      const int64_t found = classOf(frame);
+      const Tensor &scores = frame.front();
+      out << f << "," << (f < files.size() ? quoted(files[f]) : "") << ","
+          << (labels.empty() ? "" : std::to_string(labels[f])) << "," << found
+          << ",";
+      if (scores.isFloat)
+        out << formatv("{0}", scores.floats[found]);
+      if (request.top)
+        out << ","
+            << join(map_range(topClasses(frame, request.top),
+                              [](int64_t c) { return std::to_string(c); }),
+                    " ");
+      out << "\n";
+    }
+    out.close();
+    code = out.error();
+    out.clear_error();
+  }
+  if (code)
+    return createStringError(code, "'%s' cannot be written: %s",
+                             request.predictions.c_str(),
+                             code.message().c_str());
+  return Error::success();
+}
+
 Error Evaluation::add(const char *form,
                       function_ref<Expected<Frames>()> compute,
                       const OneFrame &one) {
@@ -235,6 +309,9 @@ Error Evaluation::add(const char *form,
   bool isFirst = result.forms.empty();
   if (isFirst && !request.outputs.empty())
     if (Error error = writeValues(request.outputs, outputValues, *outputs))
+      return ofKind(Failure::Kind::Environment, std::move(error));
+  if (isFirst && !request.predictions.empty())
+    if (Error error = writePredictions(*outputs))
       return ofKind(Failure::Kind::Environment, std::move(error));
   if (request.time && one) {
     Expected<double> us = frameTime(given, one);
@@ -255,6 +332,9 @@ Error Evaluation::add(const char *form,
     accuracy.integerCorrect = 0;
   for (auto [f, found] : enumerate(classes)) {
     accuracy.correct += found == labels[f];
+    if (request.top)
+      accuracy.topCorrect +=
+          is_contained(topClasses((*outputs)[f], request.top), labels[f]);
     accuracy.sameClass +=
         f < integerClasses.size() && found == integerClasses[f];
     accuracy.integerCorrect +=
@@ -296,14 +376,16 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
   }
   if (!states.empty())
     return outputs;
-  std::atomic<int64_t> done{0};
+  std::mutex counting; // so that the counts that are shown only grow
+  int64_t done = 0;
   if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
         Expected<std::vector<Tensor>> out = floatPath->run(given[f]);
         if (!out)
           return out.takeError();
         outputs[f] = std::move(*out);
-        if (int64_t count = ++done; count % 100 == 0)
-          say(formatv("float: {0} of {1} frames", count, n).str());
+        std::lock_guard<std::mutex> guard(counting);
+        if (++done % 100 == 0)
+          say(formatv("float: {0} of {1} frames", done, n).str());
         return Error::success();
       }))
     return error;

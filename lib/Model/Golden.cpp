@@ -160,7 +160,7 @@ Expected<std::optional<Golden>> model::readGolden(const Package &package,
       value.isPlain = true; // no picture's bytes
     std::vector<DataRequest> files;
     for (const std::string &path : filesOf(folder, kind, values.size()))
-      files.push_back({path, ""});
+      files.emplace_back().path = path;
     return readValues(files, values, 0, kind);
   };
   Golden golden;

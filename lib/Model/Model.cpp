@@ -9,9 +9,8 @@
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Model/Quantization.h"
-#include "rhizome/Model/Quantization.h"
 #include "rhizome/Model/States.h"
-#include "rhizome/Support/Data.h"
+#include "rhizome/Support/ImageSteps.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -38,6 +37,17 @@ bool model::isNormalization(llvm::StringRef text) {
   bool good = bool(parsed);
   llvm::consumeError(parsed.takeError());
   return good;
+}
+
+std::string model::wrongImageSteps(llvm::StringRef text) {
+  llvm::Expected<ImageSteps> parsed = ImageSteps::parse(text);
+  if (parsed)
+    return "";
+  std::string why;
+  llvm::handleAllErrors(parsed.takeError(), [&](const DataError &error) {
+    why = error.reason + ": " + error.remedy;
+  });
+  return why;
 }
 
 /// Puts the states of each frame among its inputs; false if the network cannot

@@ -2,6 +2,7 @@
 // Determines the kind of a target, and calls that kind's reader.
 #include "rhizome/Target/Target.h"
 #include "Yaml.h"
+#include "rhizome/Support/Spelling.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -62,7 +63,7 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
       return reader.takeError();
     return (*reader)->load(nameOrPath);
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const Reader &reader : readers()) {
     Expected<std::vector<std::string>> paths = yamlPaths(reader.folder);
     if (!paths)
@@ -70,12 +71,11 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
     for (const std::string &path : *paths) {
       if (sys::path::stem(path) == nameOrPath)
         return reader.load(nameOrPath);
-      known += (known.empty() ? "" : ", ") + sys::path::stem(path).str();
+      known.push_back(sys::path::stem(path).str());
     }
   }
-  return createStringError("unknown target '%s'; known are %s, or give the "
-                           "path of a .yaml file",
-                           nameOrPath.str().c_str(), known.c_str());
+  return createStringError(unknownName("target", nameOrPath, known) +
+                           ", or give the path of a .yaml file");
 }
 
 Expected<std::vector<Target>> rhizome::listTargets() {

@@ -14,6 +14,7 @@ import bounded
 import boards
 import clients
 import cluster
+import configs
 import dies
 import drivers
 import explore
@@ -52,6 +53,7 @@ SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
+    "images": accuracy.images,
     "first-frames": accuracy.first_frames,  # NETWORK
     "kws": accuracy.kws,
     "mnist": trained.mnist,             # NAME…
@@ -60,6 +62,7 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
+    "configs": configs.configs,
     "pages": pages.pages,
     "pages-long": pages.pages_long,
     "faults-kills": faults.kills,       # COUNT [COMMAND…]

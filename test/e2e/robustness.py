@@ -194,6 +194,15 @@ def told(suite):
     suite.check(re.search(r"xcku060-role at .* of each operation alone",
                           result.out),
                 "coverage says what its bounds are of", result.command)
+    # A plan for other devices.
+    plain = suite.work / "plain.rhz"
+    suite.run("compile", GOOD, "--goal", "throughput=10000/s", "-o", plain,
+              **LIMITS)
+    result = plan("--plan", plain, "--device", "ice40-hx8k")
+    suite.check(result.status == 1 and "a 'xcku060-role', none is left of those "
+                "given: ice40-hx8k" in result.err,
+                f"a plan for another device: {result.message[:200]}",
+                result.command)
     # A clock that no design reaches, and the highest that one may.
     for clock, wanted in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
@@ -244,6 +253,8 @@ def bad_options(suite):
                          "did you mean '--goal'"),
                         (["help", "comple"], "did you mean 'compile'"),
                         (["--versoin"], "did you mean '--version'"),
+                        (["version"], "did you mean '--version'"),
+                        (["formats", GOOD], "is no kernel"),
                         (["coverage", GOOD, "--frobnicate=3"],
                          "'coverage' has no option '--frobnicate'"),
                         (["compile", GOOD, "--number-format", "fixed<64,32>"],
@@ -257,8 +268,16 @@ def bad_options(suite):
                     f"{args[0]}: {result.message[:100]}", result.command)
     told(suite)
     former_spellings(suite)
-    for args in (["help"], ["help", "compile"]):
-        asked = suite.run(*args[1:], "--help", **LIMITS)
+    result = suite.run("explore", GOOD, "--device", "xczu3e", **LIMITS)
+    suite.check("unknown device 'xczu3e'; did you mean 'xczu3eg'? Known are "
+                in result.err, f"a misspelled device: {result.message[:90]}",
+                result.command)
+    nothing = suite.run(**LIMITS)
+    suite.check(nothing.status == 2 and nothing.err == suite.run("--help").out,
+                "without a word, what there is", nothing.command)
+    for args in (["help", "help"], ["help"], ["help", "compile"]):
+        words = [word for word in args if word != "help"]
+        asked = suite.run(*words, "--help", **LIMITS)
         result = suite.run(*args, **LIMITS)
         suite.check(result.status == 0 and result.out == asked.out,
                     f"{' '.join(args)} is --help", result.command)
@@ -284,6 +303,16 @@ def bad_options(suite):
     suite.check(result.status == 1 and "'nextpnr-ice40' is missing" in result.err
                 and not (suite.work / "no.rhz").exists(),
                 f"--bitstream without tools: {result.err}", result.command)
+    # The same of ranks, before the designs are built.
+    pair = suite.work / "pair.rhz"
+    suite.run("compile", GOOD, "--cluster", "ku060x2", "-o", pair)
+    result = run_program(["env", f"PATH={tools}",
+                          f"XDG_CACHE_HOME={suite.work / 'cache'}",
+                          suite.rhizome, "simulate", pair, "--level",
+                          "cluster", "-n", 1])
+    suite.check(result.status == 1 and "'mpirun' is missing" in result.err
+                and not list((suite.work / "cache").rglob("*.so")),
+                f"a cluster without MPI: {result.err}", result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

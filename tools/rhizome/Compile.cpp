@@ -177,7 +177,8 @@ static void addPhase(CLI::App &command, const std::string &name,
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false, cpuObject = false;
-    std::string objectCpu = "x86-64-v3", normalize;
+    std::string objectCpu = "x86-64-v3";
+    DataRequest how;
     std::vector<std::string> samples;
   };
   auto options = std::make_shared<Options>();
@@ -218,7 +219,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
           "per input, whose first frames are the golden vectors; "
           "otherwise those of --calibration, or random ones")
       ->allow_extra_args(false);
-  addNormalize(*command, options->normalize);
+  addPixels(*command, options->how);
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
   addPhase(*command, "--compile-from", options->request.from,
@@ -240,23 +241,30 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile net.onnx --cpu-object --object-cpu x86-64-v2\n"
       "  rhizome compile net.onnx --compile-to explore -o net.mlir\n"
       "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
-      "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
+      "  rhizome compile kernel.cfd --target cpu -o kernel.cpu\n"
+      "  rhizome compile net.onnx --device xczu3eg --dump-config > "
+      "rhizome.yaml\n"
+      "  rhizome compile --goal min-resources");
   command->callback([options, command, &run] {
+    if (dumpsConfig(*command, *options, run))
+      return;
     if (options->cpuObject)
       options->request.objectCpu = options->objectCpu;
-    if (!options->normalize.empty() && options->samples.empty())
-      throw CLI::ValidationError("--normalize",
-                                 "it is for --input; did you mean "
-                                 "'--calibration-normalize'?");
-    for (const std::string &path : options->samples)
-      options->request.samples.files.push_back({path, options->normalize});
+    for (const char *name : {"normalize", "images"})
+      if (command->count(std::string("--") + name) && options->samples.empty())
+        throw CLI::ValidationError(std::string("--") + name,
+                                   "it is for --input; did you mean "
+                                   "'--calibration-" +
+                                       std::string(name) + "'?");
+    options->request.samples.files = dataOf(options->samples, options->how);
     if (!options->samples.empty())
       options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));
-    checkOptions(*command, isKernel,
-                 {"--output", "--json", "--device", "--board", "--cluster"});
+    checkOptions(
+        *command, isKernel,
+        {"--output", "--json", "--device", "--board", "--cluster", "--config"});
     if (isKernel) {
       const bool hardware = namesHardware(*command);
       run = [options, &request, hardware] {

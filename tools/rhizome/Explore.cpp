@@ -104,10 +104,12 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--json\n"
       "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
+    if (dumpsConfig(*command, *options, run))
+      return;
     const bool isKernel =
         model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
-                 {"--json", "--device", "--board", "--cluster"});
+                 {"--json", "--device", "--board", "--cluster", "--config"});
     if (isKernel) {
       const bool hardware = namesHardware(*command);
       run = [options, hardware] {

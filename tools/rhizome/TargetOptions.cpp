@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TargetOptions.h"
+#include "Config.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -11,11 +12,10 @@ using namespace rhizome::pipeline;
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
   request.device = kDefaultDevice;
-  command
-      .add_option("MODEL", request.model.path,
-                  "a network: .onnx, or .mlir of linalg or osa; or a kernel: "
-                  ".cfd, .mlir")
-      ->required();
+  command.add_option(
+      "MODEL", request.model.path,
+      "a network: .onnx, or .mlir of linalg or osa; or a kernel: "
+      ".cfd, .mlir; otherwise that of rhizome.yaml in this folder");
   CLI::Option *device =
       command
           .add_option("--device", request.device,
@@ -136,7 +136,24 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   ofKernels(command, {"--target"});
   addKernelOptions(command, options.kernel);
   addExploreFormats(command, options.kernel);
+  addConfig(command, options.dumpConfig);
   command.add_flag("--json", options.json, "one JSON object on stdout");
+}
+
+bool cli::dumpsConfig(const CLI::App &command, const TargetOptions &options,
+                      std::function<int()> &run) {
+  if (options.dumpConfig) {
+    run = [&command] {
+      llvm::outs() << dumpConfig(command);
+      return 0;
+    };
+    return true;
+  }
+  if (options.request.model.path.empty())
+    throw CLI::ValidationError(
+        "MODEL", std::string("name a network or kernel, or write ") +
+                     kConfigFile + ", which --dump-config begins");
+  return false;
 }
 
 bool cli::namesHardware(const CLI::App &command) {
@@ -152,7 +169,8 @@ CompileRequest cli::requestOf(const CLI::App &command,
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
   for (const CLI::Option *option : command.get_options())
-    if (option->count() > 0 && !option->get_positional())
+    if (option->count() > 0 && !option->get_positional() &&
+        option->get_name() != "--config")
       request.given.push_back(option->get_name());
   return request;
 }
@@ -229,8 +247,8 @@ int cli::failCompile(const Failure &failure, bool json) {
   if (!nearest)
     return failWith(failure, json);
   printNotes(nearest->notes);
-  llvm::errs() << "error: " << withoutControls(failure.reason())
-               << "\n  remedy: "
+  llvm::errs() << errorLabel() << withoutControls(failure.reason()) << "\n  "
+               << remedyLabel()
                << withoutControls(failure.causes.front().remedy) << ":\n";
   printPrediction(nearest->plan.predicted);
   return failure.exitCode();

@@ -17,11 +17,17 @@ struct TargetOptions {
   double clockMhz = 0;
   int64_t maxNodes = 0;
   bool json = false;
+  bool dumpConfig = false; ///< print the options as a file, and stop
 };
 
 /// Adds MODEL, --device, --board, --cluster, --goal, --max-nodes, --clock-mhz,
 /// --accept-nearest, --target, those of a model and of a kernel, and --json.
 void addTargetOptions(CLI::App &command, TargetOptions &options);
+
+/// For the callback of a command: whether it only prints its options as a file,
+/// which `run` then does. Otherwise a usage error if there is no MODEL.
+bool dumpsConfig(const CLI::App &command, const TargetOptions &options,
+                 std::function<int()> &run);
 
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);

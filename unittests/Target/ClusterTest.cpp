@@ -200,7 +200,8 @@ TEST(Cluster, MistakesAreNamedByLine) {
                 .find("t.yaml:5: unknown device 'xcku60'; known are "),
             std::string::npos);
   EXPECT_NE(clusterWith("link: udp-10g", "link: udp-11g")
-                .find("t.yaml:3: unknown link 'udp-11g'; known are "),
+                .find("t.yaml:3: unknown link 'udp-11g'; did you mean "
+                      "'udp-10g'? Known are "),
             std::string::npos);
   EXPECT_EQ(messageFor<Cluster>(loadCluster, "name: t\ndescription: d\n"
                                              "nodes: []\n"),
