@@ -10,7 +10,7 @@ BUILD := build
 KEEP ?=
 RUN_TESTS = @python3 scripts/run_tests.py --build $(BUILD) --jobs $(JOBS) \
   $(if $(KEEP),--keep $(KEEP))
-.PHONY: setup configure build build-all install package wheel site demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
+.PHONY: setup configure build build-all install package wheel site announce demo test test-fast test-long test-ci-long bench paper-tables resources fuzz format clean
 
 ## Installs the packages in packages.txt and the Python packages of the tests.
 setup:
@@ -42,11 +42,17 @@ wheel: build
 	.venv/bin/pip wheel . --no-deps --no-build-isolation -w $(BUILD)/packages \
 	  --config-settings=cmake.define.RHIZOME_BUILD=$(abspath $(BUILD))
 
-## The documentation as a site, in build/site; `python3 -m http.server` there shows it.
-site: setup
+## The documentation as a site, in build/site, with the tutorials run; `python3 -m http.server` there shows it.
+site: build
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --clean
 
-demo: build
+## Says first how long it takes.
+announce:
+	@test -x $(BUILD)/bin/rhizome || echo "make demo: the first time, it installs" \
+	  "packages (2.4 GB) and builds the tools, which takes several minutes"
+	@echo "make demo: the demonstration itself takes about a minute"
+
+demo: announce build
 	@scripts/demo.sh
 
 ## All tests except those labeled long.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Circuits of constant matrices next to da4ml's: a dense network 16-64-32-32-5
 of random 6-bit weights, all in LUTs, one frame a cycle on xcvu9p-slr at 200
-MHz. Both get the same weights; Yosys counts LUTs and registers with the
+MHz. Both get the same weights; Yosys counts LUTs, inverters and registers with the
 options of data/models/ultrascale+.yaml, ours without the AXI4 border. Our
 integers must equal da4ml's on random frames. da4ml is the Python
 package of that name, in an environment of its own:
@@ -110,7 +110,8 @@ def onnx_model(np, data):
 
 
 def cells(files, top, folder):
-    """LUTs and registers of a design by Yosys."""
+    """LUTs and registers of a design by Yosys, and its inverters: Yosys leaves
+    them next to LUTs and registers, and each may take a LUT."""
     files = " ".join(str(f) for f in files)
     report = folder / "stat.json"
     subprocess.run(["yosys", "-q", "-p",
@@ -121,7 +122,7 @@ def cells(files, top, folder):
     count = lambda pattern: sum(n for kind, n in kinds.items()
                                 if re.fullmatch(pattern, kind))
     return {"lut": count(r"LUT\d|SRL.*|RAM32M16|RAM\d.*"),
-            "ff": count(r"FD[RSCP]E(_1)?")}
+            "inv": count("INV"), "ff": count(r"FD[RSCP]E(_1)?")}
 
 
 def ours(np, rhizome, data, folder, expected):
@@ -167,13 +168,15 @@ def theirs(np, python, data, folder, cut):
 
 
 def table(rows):
-    lines = [("", "LUT", "FF", "cycles", "s")]
-    lines += [(name, *(f"{row[k]:,}" for k in ("lut", "ff", "depth",
-                                               "seconds")))
-              for name, row in rows.items()]
+    lines = [("", "LUT", "INV", "both", "FF", "cycles", "s")]
+    lines += [(name, *(f"{k:,}" for k in (
+        row["lut"], row["inv"], row["lut"] + row["inv"], row["ff"],
+        row["depth"], row["seconds"]))) for name, row in rows.items()]
     if len(rows) == 2:
-        share = rows["rhizome"]["lut"] / rows["da4ml"]["lut"]
-        lines.append(("share", f"{share:.3f}", "", "", ""))
+        mine, other = rows["rhizome"], rows["da4ml"]
+        lines.append(("share", f"{mine['lut'] / other['lut']:.3f}", "",
+                      f"{(mine['lut'] + mine['inv']) / (other['lut'] + other['inv']):.3f}",
+                      "", "", ""))
     return "\n".join(f"{line[0]:8}" + "".join(f"{cell:>10}"
                                               for cell in line[1:])
                      for line in lines) + "\n"

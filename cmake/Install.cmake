@@ -77,6 +77,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION electronics)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
-  "verilator, make, g++, iverilog, yosys, nextpnr-ice40, fpga-icestorm, node-d3")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openmpi-bin, pocl-opencl-icd, cmake, bash-completion")
+  "verilator, make, g++, iverilog, yosys, nextpnr-ice40, fpga-icestorm, node-d3, openmpi-bin")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "pocl-opencl-icd, cmake, bash-completion")
 include(CPack)

@@ -77,4 +77,9 @@ cat <<END
   latency      predicted $(field $simulated predicted.latency_cycles), measured $(field $simulated measured.latency_cycles) cycles
   package      $package  (RTL in $package/nodes/node0/rtl)
 END
+cat <<END
+
+The README's tour goes on from here, in this folder:
+  export PATH="\$PWD/build/bin:\$PATH"
+END
 trap - EXIT

@@ -18,6 +18,11 @@ namespace rhizome {
 /// if the package has no machine code.
 const link::Service &compiledService();
 const rhz_cpu_model *compiledCpuModel();
+/// In xrt.cpp; null with a sentence in `error` where there is no XRT.
+namespace runtime {
+std::unique_ptr<Driver> makeXrtDriver(std::string program, unsigned card,
+                                      std::string &error);
+}
 } // namespace rhizome
 
 struct rhz_client {
@@ -96,16 +101,22 @@ makeDriver(rhz_client &client, const std::string &package,
       options.native = computeOf(*cpu);
     return makeOpenClDriver(std::move(options));
   }
-  if (name != "uart" && name != "simulation") {
+  if (name != "uart" && name != "simulation" && name != "xrt") {
     error = "there is no driver '" + name +
-            "'; there are null, cpu, simulation, uart, udp and opencl";
+            "'; there are null, cpu, simulation, uart, udp, xrt and opencl";
     return nullptr;
   }
   if (!*where) {
     error = "the driver '" + name + "' needs " +
-            (name == "uart" ? "a serial line" : "a simulator's program");
+            (name == "uart"  ? "a serial line"
+             : name == "xrt" ? "a program, the .xclbin"
+                             : "a simulator's program");
     return nullptr;
   }
+  if (name == "xrt")
+    return makeXrtDriver(
+        where[0], where[1] ? unsigned(std::strtoul(where[1], nullptr, 10)) : 0,
+        error);
   if (name == "simulation") {
     SimulationOptions options;
     options.program = where[0];

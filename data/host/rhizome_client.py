@@ -11,8 +11,9 @@ points, order and packing are those of plan.json. From a shell:
 
     python3 rhizome_client.py uart /dev/ttyUSB1 --input x.npy --output y.npy
 
-The driver "uart" talks to a board at a serial line, "simulation" to the Verilated
-design. rhizome_client.h is the same for C and C++, with drivers for more devices.
+The driver "uart" talks to a board at a serial line, "pynq" runs on the processors
+of a Zynq next to the design, "simulation" is the Verilated design.
+rhizome_client.h is the same for C and C++, with drivers for more devices.
 """
 import argparse
 import json
@@ -224,6 +225,107 @@ class Serial:
         os.close(self.line)
 
 
+class Overlay:
+    """The design next to the processors of a Zynq, with PYNQ: a DMA engine for
+    each stream. The overlay is rhizome.bit with rhizome.hwh in the same folder, as
+    overlay.tcl of the package's nodes/node0/vivado makes them."""
+
+    def __init__(self, model, bitstream=None, patience_s=5.0):
+        try:
+            import pynq
+        except ImportError as why:
+            raise DeviceError("the driver 'pynq' needs the Python package pynq, "
+                              f"which the board's image has: {why}") from None
+        path = pathlib.Path(bitstream or self.find(model.package))
+        for needed in (path, path.with_suffix(".hwh")):
+            if not needed.is_file():
+                raise DeviceError(f"there is no overlay: '{needed}' is missing")
+        self.patience_s, self.buffers, self.allocate = patience_s, [], pynq.allocate
+        self.overlay = pynq.Overlay(str(path))
+        self.ways_in = [self.way(border, "sendchannel")
+                        for border in model.to_device]
+        self.ways_out = [self.way(border, "recvchannel")
+                         for border in model.from_device]
+        if model.segments:
+            self.load(model)
+
+    @staticmethod
+    def find(package):
+        """Where the file is on the machine that built it, or next to this one."""
+        for place in ("results/vivado/node0/vivado/out",
+                      "nodes/node0/vivado/out", "host", "."):
+            if (package / place / "rhizome.bit").is_file():
+                return package / place / "rhizome.bit"
+        return package / "host/rhizome.bit"
+
+    def block(self, name):
+        try:
+            return getattr(self.overlay, name)
+        except AttributeError:
+            raise DeviceError(f"the overlay has no '{name}': it was built for "
+                              "another package") from None
+
+    def buffer(self, size):
+        self.buffers.append(self.allocate((size,), np.uint8))
+        return self.buffers[-1]
+
+    def way(self, border, channel):
+        """A port's name, its DMA channel, and room for a frame."""
+        engine = self.block(f"dma_{border.port}")
+        return border.port, getattr(engine, channel), self.buffer(
+            border.padded_bytes)
+
+    def load(self, model):
+        """The contents of the memories that the design reads: a buffer for each
+        of its ports, whose address goes into the kernel's registers."""
+        kernel = self.block("rhz_kernel")
+        for k, port in enumerate(model.memory_ports):
+            parts = [s for s in model.segments
+                     if (s["memory"], s["bank"]) == (port["memory"], port["bank"])]
+            buffer = self.buffer(max(s["address"] + s["bytes"] for s in parts))
+            for part in parts:
+                content = np.fromfile(model.package / part["file"], np.uint8)
+                if content.size != part["bytes"]:
+                    raise DeviceError(f"'{part['file']}' has {content.size} bytes, "
+                                      f"not {part['bytes']}")
+                buffer[part["address"]:part["address"] + content.size] = content
+            buffer.flush()
+            if buffer.physical_address % 4096:
+                raise DeviceError("a buffer is not at a multiple of 4 KiB")
+            for half in (0, 1):
+                kernel.write(0x10 + 12 * k + 4 * half,
+                             buffer.physical_address >> 32 * half & 0xffffffff)
+        kernel.write(0, 1)
+        self.until(lambda: kernel.read(0) & 2, "the design does not start")
+
+    def until(self, holds, problem):
+        end = time.monotonic() + self.patience_s
+        while not holds():
+            if time.monotonic() > end:
+                raise DeviceError(f"{problem} in {self.patience_s:g} s")
+
+    def run(self, frames):
+        """A transfer a frame, for its end is that of the packet."""
+        for frame in frames:
+            for (_, channel, buffer), data in zip(self.ways_in, frame):
+                buffer[:] = np.frombuffer(data, np.uint8)
+            for _, channel, buffer in self.ways_out + self.ways_in:
+                channel.transfer(buffer)
+            for name, channel, _ in self.ways_in + self.ways_out:
+                self.until(lambda way=channel: way.idle or way.error,
+                           f"no whole frame has passed '{name}'")
+                try:
+                    channel.wait()
+                except RuntimeError as why:
+                    raise DeviceError(f"'{name}': {why}") from why
+            yield [bytes(buffer) for _, _, buffer in self.ways_out]
+
+    def close(self):
+        for buffer in self.buffers:
+            buffer.freebuffer()
+        self.buffers = []
+
+
 class Simulation:
     """The Verilated design. Without a program `rhizome` is asked for one, which
     takes some seconds the first time."""
@@ -317,6 +419,7 @@ class Model:
         self.states = host.get("states", [])
         tasks = plan.get("tasks", {})
         self.segments = plan["nodes"][0].get("segments", [])
+        self.memory_ports = plan["nodes"][0]["ports"].get("memory", [])
         self.keeps_state = any(state["home"] == "fpga"
                                for state in tasks.get("states", []))
         regions = sum(t["place"] == "fpga" for t in tasks.get("list", []))
@@ -337,8 +440,8 @@ class Model:
 
 
 class Client:
-    """Opens a device: Client("uart", PORT[, BAUD]) or
-    Client("simulation"[, PROGRAM])."""
+    """Opens a device: Client("uart", PORT[, BAUD]), Client("pynq"[, BITSTREAM])
+    or Client("simulation"[, PROGRAM])."""
 
     def __init__(self, driver, *where, package=PACKAGE, patience_s=5.0):
         self.model = Model(package)
@@ -346,11 +449,13 @@ class Client:
             if not where:
                 raise DeviceError("the driver 'uart' needs a serial line")
             self.device = Serial(self.model, *where, patience_s=patience_s)
+        elif driver == "pynq":
+            self.device = Overlay(self.model, *where, patience_s=patience_s)
         elif driver == "simulation":
             self.device = Simulation(self.model, *where)
         else:
-            raise DeviceError(f"there is no driver '{driver}' here; there are uart "
-                              "and simulation, and more in rhizome_client.h")
+            raise DeviceError(f"there is no driver '{driver}' here; there are uart, "
+                              "pynq and simulation, and more in rhizome_client.h")
         self.states = []
         self.initialize()
 
@@ -447,9 +552,10 @@ def result_of(tensor, result, is_single):
 def main():
     parser = argparse.ArgumentParser(
         description="Computes frames on the device of this package.")
-    parser.add_argument("driver", choices=["uart", "simulation"])
+    parser.add_argument("driver", choices=["uart", "pynq", "simulation"])
     parser.add_argument("where", nargs="*", help="the serial line and its baud "
-                        "rate; or the simulator's program")
+                        "rate; or the overlay's bitstream; or the simulator's "
+                        "program")
     parser.add_argument("--input", action="append", default=[], required=True,
                         metavar="X.npy", help="once for each input")
     parser.add_argument("--output", action="append", default=[],

@@ -2,10 +2,8 @@
 // Numbers, colors, tables and frames that every figure of the report uses.
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
-const plan = data.plan, analysis = data.analysis || null;
 const page = d3.select("#page");
 const color = i => `var(--c${i % 10})`;
-const nodeIndex = new Map(plan.nodes.map((node, i) => [node.name, i]));
 
 /** 12345 -> "12,345"; small numbers keep three digits. */
 function number(x, digits = 3) {
@@ -84,11 +82,3 @@ function key(part, entries) {
     e.append("span").text(name);
   }
 }
-/** The planned operation of a model's node, with its hardware node. Of
-    replicas the first stands for all. */
-const planned = new Map();
-for (const node of plan.nodes)
-  for (const o of node.operations || [])
-    if (!planned.has(o.name + "/" + o.op)) planned.set(o.name + "/" + o.op, {...o, node});
-const planOf = o => planned.get(o.node + "/" + o.op);
-const generators = [...new Set([...planned.values()].map(o => o.generator))].sort();

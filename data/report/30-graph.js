@@ -6,7 +6,10 @@
   if (!analysis) return;
   const ops = analysis.operations;
   const part = section("Network", "Every operation in the order of its inputs. " +
-    "The fill is the hardware node, the band at the left the generator that builds it.");
+    "The fill is the hardware node, the band at the left the generator that builds it. " +
+    "At the edges stand shapes, channels last, and the elements' widths: u8 is 8 bits without a sign, s18 18 with one.");
+  const carried = c => c && c.shape ? `${c.shape.filter((d, i) => i || d !== 1).join("×") || "1"} ${c.signed ? "s" : "u"}${c.bits}` : "";
+  const carriedFrom = f => f < 0 ? (analysis.inputs || [])[-1 - f] : ops[f].result;
   const inputs = Math.max(0, ...ops.flatMap(o => o.from.map(f => -f)));
   const depth = [];
   ops.forEach((o, i) => {
@@ -17,7 +20,7 @@
   ops.forEach((_, i) => (rows[depth[i]] = rows[depth[i]] || []).push(i));
   const last = rows.length;
   rows[last] = analysis.outputs.map((_, i) => ops.length + i);
-  const boxWidth = 330, boxHeight = 26, gap = 14, widest = Math.max(...rows.map(r => (r || []).length));
+  const boxWidth = 330, boxHeight = 26, gap = 20, widest = Math.max(...rows.map(r => (r || []).length));
   const width = Math.max(widest === 1 ? 1010 : 700, widest * (boxWidth + 20) + 20), height = rows.length * (boxHeight + gap) + 8;
   const at = new Map();
   // A single column leaves its right side to the options.
@@ -26,6 +29,7 @@
     middle + (x - (row.length - 1) / 2) * (boxWidth + 20), y * (boxHeight + gap) + boxHeight / 2 + 4])));
   const svg = figure(part.append("div").attr("class", "scroll"), width, height, "network graph");
   let skipped = 0;
+  const told = new Set();
   const link = (a, b) => {
     const [x0, y0] = at.get(a), [x1, y1] = at.get(b);
     const top = y0 + boxHeight / 2, end = y1 - boxHeight / 2;
@@ -35,6 +39,10 @@
       ? `M${x0},${top} C${x0},${top + gap} ${x0 + side},${top} ${x0 + side},${top + gap + 8} V${end - gap - 8} C${x1 + side},${end} ${x1},${end - gap} ${x1},${end}`
       : `M${x0},${top} C${x0},${(top + end) / 2} ${x1},${(top + end) / 2} ${x1},${end}`;
     svg.append("path").attr("class", "edge").attr("d", d);
+    // Once for all readers, except where boxes stand too close.
+    if (told.has(a)) return;
+    told.add(a);
+    svg.append("text").attr("class", "soft").attr("x", x0 + 6).attr("y", top + gap / 2 + 3).attr("font-size", 10).text(carried(carriedFrom(a)));
   };
   ops.forEach((o, i) => o.from.forEach(f => link(f, i)));
   analysis.outputs.forEach((f, i) => at.has(f) && link(f, ops.length + i));

@@ -45,8 +45,10 @@
 
 /** Resources that synthesis measured for a node, if it was synthesized. */
 function measuredOf(node) {
-  const synth = data.results.synth;
+  // Tools that place and route know more than synthesis alone.
+  const results = Object.values(data.results).filter(r => r && (r.nodes || []).some(n => n.measured));
+  const synth = results.find(r => r.flow) || results[0];
   if (!synth) return null;
-  const found = (synth.nodes || []).find(n => n.name === node.name);
+  const found = synth.nodes.find(n => n.name === node.name);
   return found ? found.measured : plan.nodes.length === 1 ? synth.measured || null : null;
 }

@@ -42,6 +42,39 @@
   table(fold, ["operation", "", "node", "option", "", "cycles"], plan.nodes.flatMap((node, n) => (node.operations || []).map((o, i) =>
     [o.name, o.op, node.name, o.option, o.text, member(`plan/nodes/${n}/operations/${i}/interval_cycles`)])));
 
+  if ((plan.channels || []).length) {
+    // A frame's datagrams with what the medium adds to each.
+    const bytesOf = c => {
+      const link = plan.links.find(l => l.name === c.link), payload = Math.ceil(c.elements * c.element.width / 8);
+      return link ? payload + Math.ceil(payload / link.mtu_bytes) * link.overhead_bytes : payload;
+    };
+    const rate = plan.predicted.throughput_per_s, ports = new Map();
+    for (const c of plan.channels)
+      for (const [end, way] of [[c.from, "out"], [c.to, "in"]]) {
+        const key = `${end.node} ${way}`, link = plan.links.find(l => l.name === c.link);
+        if (!ports.has(key)) ports.set(key, {node: end.node, way, link, bits: 0, tensors: []});
+        const port = ports.get(key);
+        port.bits += 8 * bytesOf(c) * rate / (c.every || 1);
+        port.tensors.push(c.tensor);
+      }
+    const parties = (data.results.cluster || {}).parties || [];
+    const links = section("Links", "What the plan sends over each port at its rate, the datagrams' overhead included, and what the simulated cluster measured. Acknowledgments are not counted.");
+    table(links, ["port", "", "link", "tensors", "bit/s", "of the link", "measured"], [...ports.values()].map(p => {
+      const i = parties.findIndex(party => party.name === p.node);
+      return [p.node, p.way, p.link ? p.link.name : "–", clip([...new Set(p.tensors)].join(", "), 40), {text: scaled(p.bits), value: p.bits},
+        p.link ? {text: percent(p.bits / p.link.bits_per_s), value: p.bits / p.link.bits_per_s} : "–",
+        i < 0 ? "–" : member(`results/cluster/parties/${i}/${p.way === "out" ? "sending" : "receiving"}`, percent)];
+    }));
+  }
+
+  const judged = data.results.evaluate;
+  if (judged && judged.forms.some(f => f.correct)) {
+    const part = section("Accuracy", "On labeled data, as rhizome evaluate measured it.");
+    table(part, ["model", "frames", "correct", "accuracy", "classes as the integer model's"], judged.forms.map((form, i) => [form.form,
+      ...["frames", "correct"].map(k => member(`results/evaluate/forms/${i}/${k}`)), member(`results/evaluate/forms/${i}/accuracy`, x => d3.format(".2%")(x)),
+      form.same_class ? member(`results/evaluate/forms/${i}/same_class`) : "–"]));
+  }
+
   const quantized = data.quantization;
   if (quantized) {
     const part = section("Quantization", `After training: ${quantized.method} over ${number(quantized.frames)} frames. At the outputs ${number(quantized.snr_db)} dB; ${percent(quantized.agreement)} of the frames keep their class.`);
@@ -92,6 +125,4 @@
       .concat([["all", member("energy/uj_per_inference")]]));
     part.append("p").attr("class", "soft").text("Sources: " + data.energy.sources.join("; ") + ".");
   }
-  page.append("footer").text(`Rhizome ${data.version}; drawn with D3 ${d3.version}. The page contains all its data and loads nothing.`);
-  document.body.dataset.drawn = "yes";
 })();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Test bench: takes the beats of an AXI4-Stream, with random pauses, and writes
-// them to a hex file. X on valid, on taken data or on TLAST is an error, and so
-// is a wrong TLAST, a beat that changes while it waits, or silence.
+// Test bench: takes the beats of an AXI4-Stream, with random pauses, of which
+// +stalls_out=PERCENT sets the share. It writes them to a hex file or compares
+// them with one. X on valid, on taken data or on TLAST is an error, and so is a
+// wrong TLAST, a beat that changes while it waits, or silence.
 module rhz_tb_sink #(
   parameter int Width = 64,
   parameter int Beats = 1,
@@ -9,7 +10,8 @@ module rhz_tb_sink #(
   parameter int Stalls = 0,
   parameter int Seed = 1,
   parameter int Hang = 100000,
-  parameter File = ""
+  parameter File = "",  // to write, or
+  parameter Want = ""   // to compare with
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -17,17 +19,32 @@ module rhz_tb_sink #(
   output logic             tready_o,
   input  logic [Width-1:0] tdata_i,
   input  logic             tlast_i,
-  output logic             done_o
+  output logic             done_o,
+  output int               wrong_o,  // beats that differ
+  // Cycles since reset of the first frame's first and last beat, and of the last
+  // frame's first.
+  output int               begin_o,
+  output int               end_o,
+  output int               final_o
 );
   localparam int Total = Beats * Frames;
-  int taken, silent;
+  int taken, silent, now, stalls;
   integer seed, file;
   logic waiting;
   logic [Width:0] held;
+  logic [Width-1:0] want [0:Total-1];
 
   initial begin
-    file = $fopen(File, "w");
+    if (Want != "") $readmemh(Want, want);
+    else file = $fopen(File, "w");
+    stalls = Stalls;
+    if ($value$plusargs("stalls_out=%d", stalls)) begin end
     seed = Seed;
+    now = 0;
+    wrong_o = 0;
+    begin_o = 0;
+    end_o = 0;
+    final_o = 0;
     taken = 0;
     silent = 0;
     waiting = 1'b0;
@@ -50,19 +67,30 @@ module rhz_tb_sink #(
       waiting = tvalid_i && !tready_o;
       held = {tlast_i, tdata_i};
       silent = silent + 1;
+      now <= now + 1;
       if (tvalid_i && tready_o) begin
         silent = 0;
         if (^{tlast_i, tdata_i} === 1'bx) stop(taken, "data is X");
         if (taken >= Total) stop(taken, "a beat after the last frame");
         if (tlast_i !== ((taken % Beats) == Beats - 1))
           stop(taken, "tlast is wrong");
-        $fwrite(file, "%h\n", tdata_i);
+        if (taken == 0) begin_o <= now;
+        if (taken == Beats - 1) end_o <= now;
+        if (taken == Total - Beats) final_o <= now;
+        if (Want == "") begin
+          $fwrite(file, "%h\n", tdata_i);
+        end else if (tdata_i !== want[taken]) begin
+          wrong_o <= wrong_o + 1;
+          if (wrong_o < 5)
+            $display("%m: beat %0d of frame %0d is %h instead of %h",
+                     taken % Beats, taken / Beats, tdata_i, want[taken]);
+        end
         taken = taken + 1;
-        if (taken == Total) $fclose(file);
+        if (taken == Total && Want == "") $fclose(file);
       end
       if (taken < Total && silent > Hang) stop(taken, "it hangs, no output");
       done_o <= taken == Total;
-      tready_o <= ($unsigned($random(seed)) % 100) >= Stalls;
+      tready_o <= ($unsigned($random(seed)) % 100) >= stalls;
     end
   end
 endmodule

@@ -21,8 +21,16 @@ static Object toJson(const osa::Work &work) {
                 {"intensity_engine", work.engineIntensity()}};
 }
 
+static Object toJson(const Carried &carried) {
+  return Object{{"shape", llvm::json::Array(carried.shape)},
+                {"bits", carried.bits},
+                {"signed", carried.isSigned}};
+}
+
 Object analysis::toJson(const Needs &network) {
-  llvm::json::Array operations, outputs;
+  llvm::json::Array inputs, operations, outputs;
+  for (const Carried &input : network.inputs)
+    inputs.push_back(::toJson(input));
   for (const Operation &o : network.operations) {
     llvm::json::Array from;
     for (int64_t index : o.from)
@@ -31,11 +39,13 @@ Object analysis::toJson(const Needs &network) {
     entry["node"] = llvm::json::fixUTF8(o.node);
     entry["op"] = o.op;
     entry["from"] = std::move(from);
+    entry["result"] = ::toJson(o.result);
     operations.push_back(std::move(entry));
   }
   for (int64_t index : network.outputs)
     outputs.push_back(index);
-  return Object{{"operations", std::move(operations)},
+  return Object{{"inputs", std::move(inputs)},
+                {"operations", std::move(operations)},
                 {"outputs", std::move(outputs)},
                 {"total", ::toJson(network.total)}};
 }

@@ -13,14 +13,25 @@ static Value rootOf(Value v) {
   return v;
 }
 
-static int64_t bitsOf(Type type) {
+static Carried carriedBy(Type type) {
+  Carried carried;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
-    return 0;
-  auto integer = num::elementInt(type);
-  return tensor.getNumElements() *
-         (integer ? integer.getWidth()
-                  : tensor.getElementType().getIntOrFloatBitWidth());
+    return carried;
+  carried.shape = tensor.getShape().vec();
+  if (auto integer = num::elementInt(type)) {
+    carried.bits = integer.getWidth();
+    carried.isSigned = integer.getLo() < 0;
+  } else {
+    carried.bits = tensor.getElementType().getIntOrFloatBitWidth();
+    carried.isSigned = true;
+  }
+  return carried;
+}
+
+static int64_t bitsOf(Type type) {
+  Carried carried = carriedBy(type);
+  return llvm::product_of(carried.shape) * int64_t(carried.bits);
 }
 
 analysis::Needs analysis::analyze(func::FuncOp network) {
@@ -29,6 +40,7 @@ analysis::Needs analysis::analyze(func::FuncOp network) {
   for (BlockArgument argument : network.getArguments()) {
     producer[argument] = -1 - int64_t(argument.getArgNumber());
     result.border.in += bitsOf(argument.getType());
+    result.inputs.push_back(carriedBy(argument.getType()));
   }
   for (mlir::Operation &op : network.getBody().front()) {
     if (isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
@@ -37,6 +49,8 @@ analysis::Needs analysis::analyze(func::FuncOp network) {
     entry.node = osa::nodeName(&op);
     entry.op = op.getName().stripDialect().str();
     entry.work = osa::computeWork(&op);
+    if (op.getNumResults())
+      entry.result = carriedBy(op.getResult(0).getType());
     for (Value v : op.getOperands()) {
       auto it = producer.find(rootOf(v));
       if (it != producer.end())

@@ -110,6 +110,12 @@ static Error writeManifest(PackageWriter &writer, const Plan &plan,
   return Error::success();
 }
 
+/// The test bench's folder in the package, "" if it has none.
+static std::string testBenchOf(const PackageWriter &writer, const Plan &plan) {
+  const std::string folder = "nodes/" + plan.nodes.front().name + "/tb";
+  return sys::fs::exists(writer.dir() + "/" + folder) ? folder : "";
+}
+
 Error deploy::writeDeployment(PackageWriter &writer, const Plan &plan,
                               mlir::func::FuncOp network) {
   Expected<std::string> data = dataDir();
@@ -129,11 +135,12 @@ Error deploy::writeDeployment(PackageWriter &writer, const Plan &plan,
     return error;
   if (Error error = writer.writeFile("host/README.md", hostPage(plan)))
     return error;
-  if (Error error = writer.writeFile("README.md", packagePage(plan)))
+  if (Error error = writer.writeFile(
+          "README.md", packagePage(plan, testBenchOf(writer, plan))))
     return error;
   for (const char *name :
        {"CMakeLists.txt", "rhizome_client.h", "rhizome_client.cpp",
-        "rhizome_client.py", "example.c"})
+        "rhizome_client.py", "xrt.cpp", "example.c"})
     if (Error error = writer.copyFile(std::string("host/") + name,
                                       *data + "/host/" + name))
       return error;

@@ -76,8 +76,12 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
     Expected<runtime::File> file = fileOf(folder, segment.file);
     if (!file)
       return file.takeError();
-    design.segments.push_back(
-        {std::move(*file), segment.memory, segment.bank, segment.address});
+    auto port = find_if(node.memoryPorts, [&](const MemoryPort &p) {
+      return p.memory == segment.memory && p.bank == segment.bank;
+    });
+    design.segments.push_back({std::move(*file), segment.memory, segment.bank,
+                               segment.address,
+                               size_t(port - node.memoryPorts.begin())});
   }
   return design;
 }
@@ -270,7 +274,7 @@ private:
         file(segment);
         os << ", " << literalOf(segment.memory) << ", "
            << digitsOf(segment.bank) << ", " << digitsOf(segment.address)
-           << "},\n";
+           << ", " << segment.port << "},\n";
       }
       os << "};\n";
     }
@@ -349,6 +353,8 @@ std::string deploy::hostPage(const Plan &plan) {
         "| `uart` | the serial line, and its baud rate unless it is 1000000 "
         "|\n"
         "| `udp` | `NODE=ADDRESS:PORT` of every node |\n"
+        "| `xrt` | an Alveo: the `.xclbin`, and the card's number unless it is "
+        "0; built in where XRT is (`XILINX_XRT`) |\n"
         "| `opencl` | a program (`.xclbin`, `.cl`) and a part of its "
         "platform's name; without them the machine code in a device's place "
         "|\n"

@@ -22,5 +22,5 @@ std::string modelHeader(const Plan &plan, const runtime::Design &design);
 /// host/README.md.
 std::string hostPage(const Plan &plan);
 /// The package's README.md.
-std::string packagePage(const Plan &plan);
+std::string packagePage(const Plan &plan, const std::string &testBench);
 } // namespace rhizome::deploy

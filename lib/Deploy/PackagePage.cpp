@@ -4,6 +4,7 @@
 #include "HostFiles.h"
 #include "rhizome/Support/Units.h"
 #include "rhizome/Support/Version.h"
+#include "rhizome/Target/Board.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -87,7 +88,15 @@ template <typename T> std::string constant(const std::vector<T> &values) {
 
 class Page {
 public:
-  explicit Page(const Plan &plan) : plan(plan), os(text) {}
+  Page(const Plan &plan, const std::string &testBench)
+      : plan(plan), testBench(testBench), os(text) {
+    if (plan.board.empty())
+      return;
+    if (Expected<Board> loaded = loadBoard(plan.board))
+      board = std::move(*loaded);
+    else
+      consumeError(loaded.takeError());
+  }
   std::string run() {
     summary();
     tensors();
@@ -127,12 +136,14 @@ private:
          << " | " << (tensor.ofModel ? "yes" : "no") << " |\n";
   }
   void tensors() {
-    os << "\n## Tensors\n\nWhat the host passes in and gets back, row-major:\n\n"
+    os << "\n## Tensors\n\nWhat the host passes in and gets back, "
+          "row-major:\n\n"
           "| | name | type | shape | in the model |\n|---|---|---|---|---|\n";
     list("input", plan.host.inputs);
     list("output", plan.host.outputs);
     if (!plan.host.complete)
-      os << "\nTensors that are not in the model are those at the border of the "
+      os << "\nTensors that are not in the model are those at the border of "
+            "the "
             "device. The host\ncomputes what comes before and after them: "
             "`rhizome run` does so, and\n`model/network.mlir` has the "
             "operations.\n";
@@ -204,10 +215,31 @@ private:
     os << "\n## Run it\n\nCompare the hardware with the model in simulation, "
           "or "
           "measure it:\n\n    rhizome simulate .\n    rhizome synth .\n";
-    if (!plan.board.empty())
-      os << "\nMake the bitstream for the board and load it:\n\n"
-            "    rhizome synth . --tool nextpnr\n\n"
-            "The command that loads it is printed at the end.\n";
+    if (!testBench.empty()) {
+      os << "\nA test bench for any simulator, which compares the golden "
+            "vectors "
+            "and says PASS:\n\n    make -C "
+         << testBench
+         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n";
+      if (plan.nodes.front().memoryPorts.empty())
+        os << "    make -C " << testBench
+           << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
+              "of the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
+              "`.hex` files of `tb` and `rtl` lie in the folder of the run.\n";
+    }
+    if (board)
+      os << "\nMake the "
+         << (board->host() == Board::Host::Serial ? "bitstream"
+             : board->host() == Board::Host::Dma  ? "overlay"
+                                                  : "program")
+         << " for the board and load it:\n\n    rhizome synth . --tool "
+         << builder() << "\n\n"
+         << (board->host() == Board::Host::Serial
+                 ? "The command that loads it is printed at the end.\n"
+             : board->host() == Board::Host::Dma
+                 ? "Copy this folder to the board, with `rhizome.bit` and "
+                   "`rhizome.hwh` in `host/`.\n"
+                 : "`host/README.md` says how to run it (`xrt`, `opencl`).\n");
     if (isOne() && count_if(plan.tasks.tasks, [](const PlannedTask &task) {
                      return task.onFpga;
                    }) <= 1)
@@ -217,12 +249,21 @@ private:
             "`deploy.yaml` for boards, and\n\n"
             "    rhizome run . --input x.npy --output y.npy\n";
     os << "\n**C and C++**: `host/README.md`, with drivers for serial lines, "
-          "networks and OpenCL.\n"
+          "networks, XRT and OpenCL.\n"
           "`rhizome run . --driver …` takes the same drivers.\n";
   }
 
+  /// The tool that builds for the board.
+  std::string builder() const {
+    if (board->host() == Board::Host::Platform)
+      return "vitis";
+    const std::string &family = plan.nodes.front().family;
+    return family == "ice40" || family == "ecp5" ? "nextpnr" : "vivado";
+  }
+
   void python() {
-    const bool hasLine = plan.host.toDevice.size() == 1 &&
+    const bool isDma = board && board->host() == Board::Host::Dma;
+    const bool hasLine = !isDma && plan.host.toDevice.size() == 1 &&
                          plan.host.fromDevice.size() == 1 &&
                          plan.nodes.front().segments.empty();
     std::string files;
@@ -233,8 +274,11 @@ private:
     os << "\n**Python** with numpy, "
        << (hasLine ? "on a board at a serial "
                      "line or "
+           : isDma ? "on the board's processors (with PYNQ, as root) or "
                    : "")
        << "in simulation:\n\n";
+    if (isDma)
+      os << "    python3 host/rhizome_client.py pynq" << files << "\n";
     if (hasLine)
       os << "    python3 host/rhizome_client.py uart /dev/ttyUSB1" << files
          << "\n";
@@ -242,7 +286,9 @@ private:
        << "\n\nor from a program that has `host` in its module path:\n\n"
           "    from rhizome_client import Client\n"
           "    with Client("
-       << (hasLine ? "\"uart\", \"/dev/ttyUSB1\"" : "\"simulation\"")
+       << (hasLine ? "\"uart\", \"/dev/ttyUSB1\""
+           : isDma ? "\"pynq\""
+                   : "\"simulation\"")
        << ") as device:\n        results = device.infer(inputs)\n";
   }
 
@@ -261,9 +307,14 @@ private:
   }
 
   const Plan &plan;
+  std::optional<Board> board;
+  const std::string &testBench; ///< its folder, "" for none
   std::string text;
   raw_string_ostream os;
 };
 } // namespace
 
-std::string deploy::packagePage(const Plan &plan) { return Page(plan).run(); }
+std::string deploy::packagePage(const Plan &plan,
+                                const std::string &testBench) {
+  return Page(plan, testBench).run();
+}

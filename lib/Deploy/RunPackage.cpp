@@ -9,6 +9,8 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
 #include "rhizome/runtime/key.h"
+#include "rhizome/runtime/metrics.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <chrono>
 #include <deque>
 
@@ -18,16 +20,57 @@ using namespace rhizome::deploy;
 using namespace rhizome::model;
 
 namespace {
+/// What a monitor is told of the run: kept up to date while frames are on
+/// their way.
+class Meter {
+public:
+  Error open(const RunRequest &request, const Prediction &predicted) {
+    if (request.metrics.empty())
+      return Error::success();
+    std::string problem;
+    output = runtime::MetricsOutput::open(request.metrics, problem);
+    if (!output)
+      return ofKind(Failure::Kind::Environment,
+                    createStringError("--metrics: " + problem));
+    rate = predicted.throughputPerS;
+    publish();
+    if (request.onEvent)
+      request.onEvent("metrics at " + output->place());
+    return Error::success();
+  }
+  void watch(const runtime::Driver *watched) { driver = watched; }
+  /// Costs nothing unless it is time again.
+  void look() {
+    if (output && output->isDue())
+      publish();
+  }
+  /// What is known at the end.
+  void publish() {
+    if (!output)
+      return;
+    runtime::MetricsText text;
+    runtime::addMetrics(text,
+                        driver ? driver->statistics() : runtime::Statistics());
+    text.gauge("rhizome_predicted_requests_per_second",
+               "The rate that the plan of the package predicts.", rate);
+    output->publish(text.text());
+  }
+
+private:
+  std::unique_ptr<runtime::MetricsOutput> output;
+  const runtime::Driver *driver = nullptr;
+  double rate = 0;
+};
+
 runtime::Duration patienceOf(const RunRequest &request) {
   return std::chrono::duration_cast<runtime::Duration>(
       std::chrono::duration<double>(request.patienceS));
 }
 
 /// The client of a service: nodes on a network.
-Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
-                                                    const HostModel &model,
-                                                    const RunRequest &request,
-                                                    RunResult &result) {
+Expected<std::unique_ptr<runtime::Driver>>
+clientOf(const Package &package, const HostModel &model,
+         const RunRequest &request, Meter &meter, RunResult &result) {
   const Plan &plan = package.plan();
   if (plan.channels.empty())
     return ofKind(
@@ -62,7 +105,11 @@ Expected<std::unique_ptr<runtime::Driver>> clientOf(const Package &package,
                     createStringError("it is not said where '%s' is; --at %s="
                                       "ADDRESS:PORT or a manifest says so",
                                       node.name.c_str(), node.name.c_str()));
-  options.isCancelled = request.isCancelled;
+  // Asked several times a second, also while nothing comes.
+  options.isCancelled = [&] {
+    meter.look();
+    return request.isCancelled && request.isCancelled();
+  };
   options.onEvent = [&](const std::string &, const std::string &line) {
     result.events.push_back(line);
     if (request.onEvent)
@@ -80,13 +127,15 @@ Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
 /// What computes here may take as long as it needs; a board has the request's
 /// patience, and so have nodes, whose client looks by itself.
 runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
-                        const RunRequest &request) {
+                        const RunRequest &request, Meter &meter) {
   using namespace std::chrono;
+  meter.look();
   if (kind == DriverKind::Udp)
     return driver.wait(patienceOf(request));
   const auto begin = steady_clock::now();
   for (;;) {
     runtime::Status status = driver.wait(milliseconds(100));
+    meter.look();
     if (status.fault != runtime::Fault::TimeOut)
       return status;
     if (request.isCancelled && request.isCancelled())
@@ -203,11 +252,11 @@ private:
 
 /// All frames through a driver's regions.
 Error runDriver(const RunRequest &request, DriverKind kind,
-                const Package &package, const HostModel &model,
+                const Package &package, const HostModel &model, Meter &meter,
                 Passage &passage, RunResult &result) {
   Expected<std::unique_ptr<runtime::Driver>> made =
       kind == DriverKind::Udp
-          ? clientOf(package, model, request, result)
+          ? clientOf(package, model, request, meter, result)
           : makeDriver(package, kind, request.driverOptions);
   if (!made)
     return made.takeError();
@@ -232,6 +281,11 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     return error; // the host's tasks before the first region, on all cores
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
+  meter.watch(&driver);
+  llvm::scope_exit unwatch([&] {
+    meter.publish();
+    meter.watch(nullptr);
+  });
   if (runtime::Status status = driver.allocate(room); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.loadAll(); !status)
@@ -239,16 +293,23 @@ Error runDriver(const RunRequest &request, DriverKind kind,
   Jobs jobs(driver, model, passage);
   const auto begin = std::chrono::steady_clock::now();
   size_t sent = 0;
+  auto told = begin;
   while (jobs.ended() < count) {
     for (; sent < count && sent - jobs.ended() < room; ++sent)
       if (Error error = jobs.launch(sent))
         return error;
-    if (runtime::Status status = waitFor(driver, kind, request); !status) {
+    if (runtime::Status status = waitFor(driver, kind, request, meter);
+        !status) {
       result.frames = int64_t(jobs.ended());
       return errorOf(driver, status);
     }
     if (Error error = jobs.take())
       return error;
+    if (auto now = std::chrono::steady_clock::now();
+        request.onProgress && now - told > std::chrono::milliseconds(100)) {
+      request.onProgress(int64_t(jobs.ended()), int64_t(count));
+      told = now;
+    }
   }
   jobs.fill(result);
   result.seconds =
@@ -299,12 +360,15 @@ Error runInto(const RunRequest &request, RunResult &result) {
     return ofKind(Failure::Kind::Input, drawn.takeError());
   // Zeros are no answers.
   result.checked = request.check && *kind != DriverKind::Null;
+  Meter meter;
+  if (Error error = meter.open(request, result.predicted))
+    return error;
   Passage want = drawn->passage;
   if (result.checked)
     if (Error error = want.run(interpreted(**model)))
       return error;
-  if (Error error =
-          runDriver(request, *kind, *package, **model, drawn->passage, result))
+  if (Error error = runDriver(request, *kind, *package, **model, meter,
+                              drawn->passage, result))
     return error;
   if (result.checked)
     compare(drawn->passage.networkOutputs(), want.networkOutputs(), **model,

@@ -11,6 +11,7 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/key.h"
+#include "rhizome/runtime/metrics.h"
 #include <algorithm>
 #include <deque>
 
@@ -222,9 +223,12 @@ public:
     };
     for (size_t k = 0; k < outputs.size(); ++k)
       function.hold(k, !room(k));
+    const link::Time began = link::UdpSocket::now();
     Expected<bool> busy = function.work();
     if (!busy)
       return busy.takeError();
+    if (*busy)
+      busyTime += link::UdpSocket::now() - began;
     Bytes frame;
     for (size_t k = 0; k < outputs.size(); ++k)
       while (room(k) && function.pop(k, frame)) {
@@ -236,6 +240,7 @@ public:
     return *busy;
   }
   int64_t frames = 0, epochs = 0;
+  link::Time busyTime = 0; ///< in which it computed
 
 private:
   link::Router inputs, outputs;
@@ -243,6 +248,49 @@ private:
   NodeFunction &function;
   uint16_t epoch = 0;
 };
+
+/// What it has counted so far.
+void fill(ServeResult &result, const Pump &pump, const NodeFunction &function,
+          const link::Endpoint &endpoint, const link::UdpSocket &socket) {
+  const link::Counters &counters = endpoint.counters();
+  result.frames = pump.frames;
+  result.epochs = std::max<int64_t>(0, pump.epochs - 1);
+  result.cycles = function.cycles();
+  result.datagramsReceived = int64_t(counters.received);
+  result.datagramsSent = int64_t(counters.sent);
+  result.resent = int64_t(counters.resent);
+  result.dropped = int64_t(counters.malformed + counters.foreign +
+                           counters.stale + socket.strangers());
+}
+
+std::string metricsOf(const ServeRequest &request, const ServeResult &result,
+                      const Pump &pump) {
+  runtime::MetricsText text;
+  const runtime::MetricsText::Labels node = {{"node", request.node}};
+  auto counter = [&](const char *name, const char *help, double value) {
+    text.counter(name, help, value, node);
+  };
+  counter("rhizome_node_frames_total", "Frames computed.",
+          double(result.frames));
+  counter("rhizome_node_busy_seconds_total", "Time in which it computed.",
+          double(pump.busyTime) * 1e-9);
+  if (request.engine == NodeEngine::Rtl)
+    counter("rhizome_node_cycles_total", "Clock cycles of the design.",
+            double(result.cycles));
+  counter("rhizome_node_clients_total",
+          "Times that a client began with it, or began anew.",
+          double(result.epochs));
+  counter("rhizome_datagrams_received_total", "Datagrams received.",
+          double(result.datagramsReceived));
+  counter("rhizome_datagrams_sent_total", "Datagrams sent.",
+          double(result.datagramsSent));
+  counter("rhizome_datagrams_resent_total", "Datagrams sent again.",
+          double(result.resent));
+  counter("rhizome_datagrams_dropped_total",
+          "Datagrams that were broken, stale or from strangers.",
+          double(result.dropped));
+  return text.text();
+}
 
 Error serveInto(const ServeRequest &request, ServeResult &result) {
   Expected<Package> package = Package::open(
@@ -312,11 +360,24 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
     if (!driver.addPeer(other.address, there->second, problem))
       return failure();
   }
+  std::unique_ptr<runtime::MetricsOutput> metrics;
+  if (!request.metrics.empty()) {
+    metrics = runtime::MetricsOutput::open(request.metrics, problem);
+    if (!metrics)
+      return createStringError("--metrics: " + problem);
+  }
   if (request.onReady)
     request.onReady(place->second);
+  if (metrics && request.onMetrics)
+    request.onMetrics(metrics->place());
   Pump pump(plan, node->name, endpoint, **function);
   bool busy = false;
   Error error = Error::success();
+  auto publish = [&] {
+    fill(result, pump, **function, endpoint, driver);
+    if (metrics)
+      metrics->publish(metricsOf(request, result, pump));
+  };
   while (!request.isStopped || !request.isStopped()) {
     link::Time now = link::UdpSocket::now();
     bool good = driver.step(
@@ -328,20 +389,14 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
             error = more.takeError();
         },
         problem);
+    if (metrics && metrics->isDue())
+      publish();
     if (error)
       return error;
     if (!good)
       return failure();
   }
-  const link::Counters &counters = endpoint.counters();
-  result.frames = pump.frames;
-  result.epochs = std::max<int64_t>(0, pump.epochs - 1);
-  result.cycles = (*function)->cycles();
-  result.datagramsReceived = int64_t(counters.received);
-  result.datagramsSent = int64_t(counters.sent);
-  result.resent = int64_t(counters.resent);
-  result.dropped = int64_t(counters.malformed + counters.foreign +
-                           counters.stale + driver.strangers());
+  publish();
   return Error::success();
 }
 } // namespace

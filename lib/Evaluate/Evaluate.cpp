@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // evaluate: labeled frames through the file's float arithmetic, the integer
 // model and the hardware, and where the first two part.
-#include "LayerNoise.h"
-#include "Saturation.h"
+#include "Layers.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
@@ -12,9 +11,13 @@
 #include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
+#include <mutex>
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -22,13 +25,21 @@ using namespace rhizome::evaluate;
 using namespace rhizome::model;
 
 namespace {
-/// The class that a graph's outputs name: an index if the model gives one,
-/// else where the largest value of the first output stands.
-int64_t classOf(const std::vector<Tensor> &outputs) {
+/// The `n` classes with the highest scores, the highest first; where the model
+/// names the class itself, that.
+std::vector<int64_t> topClasses(const std::vector<Tensor> &outputs, int64_t n) {
   const Tensor &t = outputs.front();
   if (!t.isFloat)
-    return t.ints.front();
-  return std::max_element(t.floats.begin(), t.floats.end()) - t.floats.begin();
+    return {t.ints.front()};
+  std::vector<int64_t> order(t.floats.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto end = order.begin() + std::min<int64_t>(n, int64_t(order.size()));
+  // Of equal ones the first, as in classOf.
+  std::partial_sort(order.begin(), end, order.end(), [&](int64_t a, int64_t b) {
+    return std::pair(-t.floats[a], a) < std::pair(-t.floats[b], b);
+  });
+  order.erase(end, order.end());
+  return order;
 }
 
 using Classes = std::vector<int64_t>;
@@ -89,6 +100,7 @@ private:
   Error watchPackage();
   Error keepSaturation(const Passage &passage,
                        const SaturationCounter &counter);
+  Error writePredictions(const Frames &outputs);
   Expected<Frames> runFloat(int64_t frames);
   /// One frame in the file's arithmetic, and what is kept for the next one.
   Expected<std::vector<Tensor>> floatFrame(const std::vector<Tensor> &frame,
@@ -173,14 +185,14 @@ Error Evaluation::loadModel() {
   if (!original || request.level == Level::Float)
     return Error::success();
   auto context = std::make_unique<mlir::MLIRContext>();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      importReal(*context, request.model, request.progress, result.refused);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importQuantized(
+      *context, request.model, request.progress, result.refused);
   if (!module)
     return Error::success();
   real = module->clone();
   IntegerizeStats stats;
-  if (failed(integerizeModel(*module, request.model, request.progress,
-                             result.refused, stats))) {
+  if (failed(lowerQuantized(*module, request.model, request.progress,
+                            result.refused, stats))) {
     real = nullptr; // its context goes
     return Error::success();
   }
@@ -221,6 +233,59 @@ Error Evaluation::readData() {
   return Error::success();
 }
 
+/// A file's name in a line of comma-separated values.
+static std::string quoted(StringRef text) {
+  if (text.find_first_of(",\"\n\r") == StringRef::npos)
+    return text.str();
+  std::string out = "\"";
+  for (char c : text)
+    out += std::string(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+/// One line for each frame: where it is from, its label, the class, the score
+/// and, with `top`, the classes of the highest scores.
+Error Evaluation::writePredictions(const Frames &outputs) {
+  std::vector<std::string> files;
+  if (sys::fs::is_directory(request.data.path)) {
+    Expected<std::vector<ClassFolder>> folders =
+        classFolders(request.data.path);
+    if (!folders)
+      return folders.takeError();
+    for (const ClassFolder &folder : *folders)
+      append_range(files, folder.images);
+  }
+  std::error_code code;
+  raw_fd_ostream out(request.predictions, code);
+  if (!code) {
+    out << "frame,file,label,class,score" << (request.top ? ",top" : "")
+        << "\n";
+    for (auto [f, frame] : enumerate(outputs)) {
+      const int64_t found = classOf(frame);
+      const Tensor &scores = frame.front();
+      out << f << "," << (f < files.size() ? quoted(files[f]) : "") << ","
+          << (labels.empty() ? "" : std::to_string(labels[f])) << "," << found
+          << ",";
+      if (scores.isFloat)
+        out << format("%.9g", double(scores.floats[found]));
+      if (request.top)
+        out << ","
+            << join(map_range(topClasses(frame, request.top),
+                              [](int64_t c) { return std::to_string(c); }),
+                    " ");
+      out << "\n";
+    }
+    out.close();
+    code = out.error();
+    out.clear_error();
+  }
+  if (code)
+    return createStringError(code, "'%s' cannot be written: %s",
+                             request.predictions.c_str(),
+                             code.message().c_str());
+  return Error::success();
+}
+
 Error Evaluation::add(const char *form,
                       function_ref<Expected<Frames>()> compute,
                       const OneFrame &one) {
@@ -235,6 +300,9 @@ Error Evaluation::add(const char *form,
   bool isFirst = result.forms.empty();
   if (isFirst && !request.outputs.empty())
     if (Error error = writeValues(request.outputs, outputValues, *outputs))
+      return ofKind(Failure::Kind::Environment, std::move(error));
+  if (isFirst && !request.predictions.empty())
+    if (Error error = writePredictions(*outputs))
       return ofKind(Failure::Kind::Environment, std::move(error));
   if (request.time && one) {
     Expected<double> us = frameTime(given, one);
@@ -255,6 +323,9 @@ Error Evaluation::add(const char *form,
     accuracy.integerCorrect = 0;
   for (auto [f, found] : enumerate(classes)) {
     accuracy.correct += found == labels[f];
+    if (request.top)
+      accuracy.topCorrect +=
+          is_contained(topClasses((*outputs)[f], request.top), labels[f]);
     accuracy.sameClass +=
         f < integerClasses.size() && found == integerClasses[f];
     accuracy.integerCorrect +=
@@ -296,14 +367,16 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
   }
   if (!states.empty())
     return outputs;
-  std::atomic<int64_t> done{0};
+  std::mutex counting; // so that the counts that are shown only grow
+  int64_t done = 0;
   if (Error error = parallelFrames(n, [&](int64_t f) -> Error {
         Expected<std::vector<Tensor>> out = floatPath->run(given[f]);
         if (!out)
           return out.takeError();
         outputs[f] = std::move(*out);
-        if (int64_t count = ++done; count % 100 == 0)
-          say(formatv("float: {0} of {1} frames", count, n).str());
+        std::lock_guard<std::mutex> guard(counting);
+        if (++done % 100 == 0)
+          say(formatv("float: {0} of {1} frames", done, n).str());
         return Error::success();
       }))
     return error;
@@ -456,11 +529,17 @@ Error Evaluation::run() {
     say("layers");
     SaturationCounter counter(*model, /*onFpga=*/true);
     Frames some = first(given, std::min(request.layerFrames, all));
-    Expected<std::vector<EvaluateResult::Layer>> layers = layerNoise(
-        *real, request.model.calibration.has_value(), *model, some, counter);
-    if (!layers)
-      return layers.takeError();
-    result.layers = std::move(*layers);
+    mlir::OwningOpRef<mlir::ModuleOp> exact =
+        withoutRounding(*real, isQuantizedHere(request.model));
+    Expected<LayerTrace> trace = traceLayers(*model, *exact, some, counter);
+    if (!trace)
+      return trace.takeError();
+    for (const TracedLayer &layer : trace->layers)
+      if (layer.snr && layer.isExact)
+        result.layers.push_back({layer.name, layer.op, *layer.snr});
+    for (const TracedOutput &output : trace->outputs)
+      if (output.snr)
+        result.layers.push_back({output.name, "output", *output.snr});
     Passage passage(*model, some);
     if (Error error = passage.run(compiled(*model)))
       return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Saturation.h"
-#include "LayerNoise.h"
+#include "Layers.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/HostReason.h"
@@ -30,13 +30,16 @@ static Beyond beyond(osa::QuantizeOp q, const Tensor &reals) {
   return result;
 }
 
-static Beyond beyond(osa::RequantizeOp op, const Tensor &integers) {
+std::vector<double> evaluate::codesBeforeSaturation(osa::RequantizeOp op,
+                                                    const Tensor &integers) {
   num::IntType type = num::elementInt(op.getType());
-  auto sides = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates).asArrayRef();
+  auto marked = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates);
+  const bool low = marked && marked[0], high = marked && marked[1];
   auto multiplier = op.getMultiplier(), offset = op.getOffset();
   // A scalar is one channel.
   size_t channels = integers.shape.empty() ? 1 : size_t(integers.shape.back());
-  Beyond result;
+  std::vector<double> codes;
+  codes.reserve(integers.ints.size());
   for (auto [i, x] : llvm::enumerate(integers.ints)) {
     size_t c = i % channels;
     __int128 v = __int128(x) * multiplier[multiplier.size() == 1 ? 0 : c] +
@@ -45,8 +48,22 @@ static Beyond beyond(osa::RequantizeOp op, const Tensor &integers) {
     v >>= op.getShift();
     if (op.getTiesEven() && tie && (v & 1))
       v -= 1;
-    result.low += sides[0] && v < type.getLo();
-    result.high += sides[1] && v > type.getHi();
+    // An activation's own bend.
+    if (!low)
+      v = std::max<__int128>(v, type.getLo());
+    if (!high)
+      v = std::min<__int128>(v, type.getHi());
+    codes.push_back(double(v));
+  }
+  return codes;
+}
+
+static Beyond beyond(osa::RequantizeOp op, const Tensor &integers) {
+  num::IntType type = num::elementInt(op.getType());
+  Beyond result;
+  for (double code : codesBeforeSaturation(op, integers)) {
+    result.low += code < double(type.getLo());
+    result.high += code > double(type.getHi());
   }
   return result;
 }

@@ -3,6 +3,7 @@
 // quantizer's first or last code.
 #pragma once
 
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Evaluate/Evaluate.h"
 #include "rhizome/Model/Passage.h"
 #include <mutex>
@@ -12,6 +13,11 @@ namespace rhizome::evaluate {
 /// only compute conversions.
 llvm::Expected<std::vector<Saturation>>
 hostSaturation(const model::HostModel &model, const model::Passage &passage);
+
+/// The codes that a requantizer would give if it had as many as there are
+/// values; where an activation bends, they end there.
+std::vector<double> codesBeforeSaturation(osa::RequantizeOp op,
+                                          const Tensor &integers);
 
 /// Counts over runs of some of a model's tasks: at the host's quantizers, which
 /// round reals, and at the FPGA's requantizers marked by integerization.

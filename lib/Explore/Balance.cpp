@@ -37,16 +37,8 @@ BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
         here.emplace_back();
       here[it->second].push_back(int(c));
     }
-    fixed.resources += beyond(s);
+    fixed.resources += beyondAt(kind, begin, s);
   }
-}
-
-/// What plans that were built took beyond their choices, at this stage.
-Resources BalancedRun::beyond(int stage) const {
-  const Kind &kind = problem.kinds[glue.kind];
-  return !kind.beyond.empty() && begin <= kind.beyond[stage].from
-             ? kind.beyond[stage].resources
-             : Resources();
 }
 
 /// The cheapest of each that are alike, with their prices: few, and parts of
@@ -178,9 +170,6 @@ Resources BalancedRun::needOf(const Cost &cost) const {
 
 std::optional<Run> BalancedRun::runOf(const Path &path,
                                       const Place &place) const {
-  auto chosen = [&](int stage) -> const Choice & {
-    return choiceOf(stage, path[stage - begin]);
-  };
   Run run{begin,
           end,
           {},
@@ -191,15 +180,7 @@ std::optional<Run> BalancedRun::runOf(const Path &path,
           glue.streamBits};
   if (place.dies.count() <= 1)
     return run;
-  std::vector<Placed> stages;
-  for (int s = begin; s < end; ++s) {
-    stages.push_back({&chosen(s), chosen(s).cost});
-    glue.add(stages.back().cost, s, chosen(s), chosen);
-    stages.back().cost.resources += beyond(s);
-  }
-  Cost atBorder = place.wire ? problem.glue->endpoint(place, ends) : Cost();
-  atBorder += glue.closing(end, ends, chosen);
-  auto dies = layOutRun(glue, stages, limits, place, ends, atBorder);
+  auto dies = layOutRun(problem, run, limits, place, ends);
   if (!dies)
     return std::nullopt;
   run.dies = std::move(*dies);

@@ -35,7 +35,6 @@ private:
   std::vector<std::pair<double, int>> cheapestAt(int stage,
                                                  const Prices &prices) const;
   std::optional<std::pair<Path, double>> cheapest(const Prices &prices) const;
-  gen::Resources beyond(int stage) const;
   Cost costOf(const Path &path) const;
   gen::Resources needOf(const Cost &cost) const;
   /// A path that fits as a run, on the dies of a place that has several.

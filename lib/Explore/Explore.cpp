@@ -398,18 +398,36 @@ static bool mayUseUltra(const Cluster &cluster) {
   return device.mayLoad() && device.hasUltra();
 }
 
+/// The bits of the weights of a network's operations.
+static double weightBitsOf(func::FuncOp network,
+                           llvm::function_ref<bool(Operation &)> counts = {}) {
+  double bits = 0;
+  for (Operation &op : network.getBody().front())
+    if (isa<osa::Conv2dOp, osa::DenseOp>(op) && (!counts || counts(op))) {
+      Type weights = op.getOperand(1).getType();
+      bits += double(cast<RankedTensorType>(weights).getNumElements()) *
+              num::elementInt(weights).getWidth();
+    }
+  return bits;
+}
+
+/// Whether it relieves the chip to read the weights that are used once a frame
+/// from a memory: those of operations with a single output position.
+static bool relievesToStreamOnce(func::FuncOp network) {
+  constexpr double kLeastShare = 0.1;
+  double once = weightBitsOf(network, [](Operation &op) {
+    auto result = cast<RankedTensorType>(op.getResult(0).getType());
+    return result.getNumElements() == result.getShape().back();
+  });
+  return once >= kLeastShare * weightBitsOf(network);
+}
+
 /// Whether all memories and LUTs together could hold a network's weights.
 static bool couldHold(func::FuncOp network, const Cluster &cluster,
                       bool withUltra) {
   constexpr double kLutBits = 64; // of a table with six inputs
   constexpr double kUltraBits = double(cost::kUltraWords * cost::kUltraPort);
-  double bits = 0;
-  for (Operation &op : network.getBody().front())
-    if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
-      Type weights = op.getOperand(1).getType();
-      bits += double(cast<RankedTensorType>(weights).getNumElements()) *
-              num::elementInt(weights).getWidth();
-    }
+  double bits = weightBitsOf(network);
   for (const ClusterPlace &place : cluster.places) {
     Resources there;
     for (size_t k = 0; k < kResourceNames.size(); ++k)
@@ -585,7 +603,8 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
   }
   // What the chip cannot hold, and what is used once a frame anyway.
   if ((!std::isinf(least) && !lacking.blocks) || !mayStream(cluster) ||
-      prices.streaming != Streaming::None)
+      prices.streaming != Streaming::None ||
+      (!std::isinf(least) && !relievesToStreamOnce(network)))
     return success();
   MemoryPrices tried = prices;
   tried.streaming = Streaming::Once;

@@ -195,9 +195,10 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                                                            Limits &limits) {
   constexpr int kAttempts = 12;
   std::optional<Built> last;
+  std::optional<Proposal> moved;
   bool hasLearned = false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    auto proposal = propose(limits);
+    auto proposal = moved ? std::exchange(moved, {}) : propose(limits);
     // What was learned from one plan may not apply to others.
     if (!proposal && hasLearned) {
       forget(posed);
@@ -207,7 +208,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     }
     if (!proposal)
       break;
-    auto result = realize(posed, *proposal);
+    auto result = realize(posed, *proposal, /*tries=*/true);
     if (failed(result))
       return failure();
     if (last)
@@ -220,9 +221,17 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (learn(posed, last->proposal, last->result)) {
       isSolved = false;
       hasLearned = true;
+      moved = laidOutAgain(posed, last->proposal, last->result, limits);
     } else {
       limits.share -= 0.03;
     }
+  }
+  if (last && !last->holds) {
+    erase(last->result);
+    auto whole = realize(posed, last->proposal);
+    if (failed(whole))
+      return failure();
+    last->result = std::move(*whole);
   }
   return last;
 }

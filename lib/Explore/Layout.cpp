@@ -76,30 +76,44 @@ private:
       addStream(layout.streams[s], 1);
   }
   void place(std::vector<int> layout);
+  double lacking(int die, const Cost &used) const;
   double missing() const;
+  bool lacksWires() const;
   int64_t wiresInUse() const;
   bool mayMove(int item) const { return layout.items[item].die < 0; }
   std::vector<int> beginning(int which) const;
   bool improve();
 };
 
+/// The shares of a die's resources that are missing.
+double Search::lacking(int die, const Cost &used) const {
+  double sum = 0;
+  for (size_t k = 0; k < kOnChip; ++k) {
+    double need = used.resources.amount[k];
+    if (layout.errorBars && k < 2)
+      need +=
+          std::sqrt(std::max(0.0, k == 0 ? used.lutVariance : used.ffVariance));
+    double room = layout.room[die].amount[k] * layout.share;
+    if (need > room * (1 + 1e-12) + 1e-6)
+      sum += (need - room) / std::max(1.0, room);
+  }
+  return sum;
+}
+
 /// The shares of dies and wires that are missing; 0 if everything fits.
 double Search::missing() const {
   double sum = 0;
   for (int d = 0; d < dies; ++d) {
-    for (size_t k = 0; k < kOnChip; ++k) {
-      double need = used[d].resources.amount[k];
-      if (layout.errorBars && k < 2)
-        need += std::sqrt(
-            std::max(0.0, k == 0 ? used[d].lutVariance : used[d].ffVariance));
-      double room = layout.room[d].amount[k] * layout.share;
-      if (need > room * (1 + 1e-12) + 1e-6)
-        sum += (need - room) / std::max(1.0, room);
-    }
+    sum += lacking(d, used[d]);
     if (wires[d] > layout.wires)
       sum += double(wires[d] - layout.wires) / double(layout.wires + 1);
   }
   return sum;
+}
+
+bool Search::lacksWires() const {
+  return std::any_of(wires.begin(), wires.end(),
+                     [&](int64_t count) { return count > layout.wires; });
 }
 
 int64_t Search::wiresInUse() const {
@@ -196,29 +210,64 @@ bool Search::improve() {
       best = change;
     }
   };
+  // Streams take little: what makes more missing without them is not tried.
+  const bool lacks = lacksWires();
+  std::vector<double> lackings;
+  for (int d = 0; d < dies; ++d)
+    lackings.push_back(lacking(d, used[d]));
+  // What two dies lack once `out` is gone from `a` and `in` has come.
+  auto left = [&](int a, const Cost &out, const Cost *in) {
+    Cost there = used[a];
+    add(there, out, -1);
+    if (in)
+      add(there, *in, 1);
+    return lacking(a, there);
+  };
+  auto mayMoveTo = [&](int i, int d) {
+    const Cost &cost = layout.items[i].cost;
+    Cost there = used[d];
+    add(there, cost, 1);
+    return lacking(d, there) + left(on[i], cost, nullptr) <=
+           lackings[d] + lackings[on[i]] + 1e-12;
+  };
+  // Where less is missing then, or else as much.
+  auto maySwap = [&](int i, int j, bool isLess) {
+    const double here = lackings[on[i]] + lackings[on[j]];
+    if (isLess && here <= 0)
+      return false;
+    const Cost &a = layout.items[i].cost, &b = layout.items[j].cost;
+    const double there = left(on[i], a, &b) + left(on[j], b, &a);
+    return isLess ? there < here : there == here;
+  };
   for (int i = 0; i < n; ++i) {
     if (!mayMove(i))
       continue;
     const int home = on[i];
+    std::vector<int> to;
     for (int d = 0; d < dies; ++d)
-      if (d != home) {
-        move(i, d);
-        consider({i, d, -1, 0});
-      }
-    move(i, home);
+      if (d != home && (lacks || mayMoveTo(i, d)))
+        to.push_back(d);
+    for (int d : to) {
+      move(i, d);
+      consider({i, d, -1, 0});
+    }
+    if (!to.empty())
+      move(i, home);
   }
   // Swaps are many: only where moves do not help.
-  for (int i = 0; best[0] < 0 && now > 0 && i < n; ++i)
-    for (int j = i + 1; j < n; ++j) {
-      const int a = on[i], b = on[j];
-      if (a == b || !mayMove(i) || !mayMove(j))
-        continue;
-      move(i, b);
-      move(j, a);
-      consider({i, b, j, a});
-      move(j, b);
-      move(i, a);
-    }
+  for (bool isLess : {true, false})
+    for (int i = 0; best[0] < 0 && now > 0 && i < n; ++i)
+      for (int j = i + 1; j < n; ++j) {
+        const int a = on[i], b = on[j];
+        if (a == b || !mayMove(i) || !mayMove(j) ||
+            !(lacks ? isLess : maySwap(i, j, isLess)))
+          continue;
+        move(i, b);
+        move(j, a);
+        consider({i, b, j, a});
+        move(j, b);
+        move(i, a);
+      }
   if (best[0] < 0)
     return false;
   move(best[0], best[1]);

@@ -390,18 +390,29 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
   }
   // Which of the memories for weights is scarce depends on the
   // whole plan.
-  auto unitOf = [&](int i) {
-    int home = all[i].weights == WeightHome::Rom        ? 0
-               : all[i].weights == WeightHome::Streamed ? 3
-               : all[i].resources.uram() > 0            ? 1
-                                                        : 2;
-    return std::pair(
-        all[i].shared ? StringRef(all[i].shared->key) : StringRef(), home);
-  };
+  std::map<std::pair<StringRef, int>, int> numbers;
+  std::vector<int> units;
+  for (const Offer &offer : all) {
+    int home = offer.weights == WeightHome::Rom        ? 0
+               : offer.weights == WeightHome::Streamed ? 3
+               : offer.resources.uram() > 0            ? 1
+                                                       : 2;
+    units.push_back(
+        numbers
+            .try_emplace(
+                {offer.shared ? StringRef(offer.shared->key) : StringRef(),
+                 home},
+                int(numbers.size()))
+            .first->second);
+  }
+  auto keyOf = [&](int i) { return std::pair(units[i], all[i].busyCycles); };
   llvm::sort(order, [&](int a, int b) {
-    return std::tuple(unitOf(a), all[a].busyCycles, a) <
-           std::tuple(unitOf(b), all[b].busyCycles, b);
+    return std::pair(keyOf(a), a) < std::pair(keyOf(b), b);
   });
+  std::vector<size_t> ends; // of those with the same unit and interval
+  for (size_t i = 1; i <= order.size(); ++i)
+    if (i == order.size() || keyOf(order[i]) != keyOf(order[i - 1]))
+      ends.push_back(i);
   std::vector<bool> kept(all.size());
   for (size_t p = 0; p < kPrices; ++p) {
     std::vector<std::pair<BeatFormat, double>> least;
@@ -415,24 +426,20 @@ std::vector<int> Menu::frontOf(int kind, const std::vector<Offer> &all,
       least.push_back({key, INFINITY});
       return least.back().second;
     };
-    for (size_t i = 0; i < order.size();) {
-      if (i > 0 && unitOf(order[i]) != unitOf(order[i - 1]))
+    size_t i = 0;
+    for (size_t end : ends) {
+      if (i > 0 && units[order[i]] != units[order[i - 1]])
         least.clear();
       // The cheapest of those with the same interval.
-      size_t end = i;
-      while (end < order.size() && unitOf(order[end]) == unitOf(order[i]) &&
-             all[order[end]].busyCycles == all[order[i]].busyCycles)
-        ++end;
       auto isCheaper = [&](int a, int b) {
         return std::pair(prices[a][p], a) < std::pair(prices[b][p], b);
       };
       if (byFormat)
         llvm::sort(order.begin() + i, order.begin() + end, isCheaper);
-      else // The first one of all.
-        std::swap(order[i], *std::min_element(order.begin() + i,
-                                              order.begin() + end, isCheaper));
+      const int cheapest =
+          *std::min_element(order.begin() + i, order.begin() + end, isCheaper);
       for (size_t at = i, last = byFormat ? end : i + 1; at < last; ++at) {
-        int o = order[at];
+        int o = byFormat ? order[at] : cheapest;
         double &best = bestOf(all[o]);
         if (prices[o][p] < best) {
           best = prices[o][p];

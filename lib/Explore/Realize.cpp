@@ -5,8 +5,10 @@
 #include "Realize.h"
 #include "Cut.h"
 #include "Latency.h"
+#include "RunLayout.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Sizing.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
@@ -69,7 +71,7 @@ public:
     for (const Run &run : solution.runs)
       ends.push_back(crossingOf(problem, run.begin, run.end));
   }
-  FailureOr<Result> run();
+  FailureOr<Result> run(bool tries);
   FailureOr<Result> outline();
   FailureOr<Result> addTiming();
 
@@ -356,11 +358,19 @@ void Realizer::price(NodeResult &node) {
   node.wires = wiresOf(node.design, rowOf(dies));
 }
 
-FailureOr<Result> Realizer::run() {
+FailureOr<Result> Realizer::run(bool tries) {
   buildAll();
   auto size = [&](size_t n) -> LogicalResult {
     NodeResult &node = result.nodes[n];
-    auto timing = sizeBuffers(node.design);
+    const Place &place = problem.places[node.place];
+    BufferSizing sizing(node.design);
+    if (failed(sizing.roughly()))
+      return failure();
+    price(node);
+    // The rest takes longer.
+    if (tries && !fitsPlace(node, place, problem.kinds[place.kind]))
+      return success();
+    auto timing = sizing.fully();
     if (failed(timing))
       return failure();
     node.sized = *timing;
@@ -394,8 +404,8 @@ FailureOr<Result> Realizer::outline() {
 }
 } // namespace
 
-FailureOr<Result> realize(Posed &posed, const Proposal &proposal) {
-  return Realizer(posed, proposal).run();
+FailureOr<Result> realize(Posed &posed, const Proposal &proposal, bool tries) {
+  return Realizer(posed, proposal).run(tries);
 }
 
 FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {
@@ -489,6 +499,38 @@ bool learn(Posed &posed, const Proposal &proposal, Result &result) {
     }
   }
   return isNew;
+}
+
+std::optional<Proposal> laidOutAgain(const Posed &posed,
+                                     const Proposal &proposal,
+                                     const Result &result,
+                                     const Limits &limits) {
+  Proposal other = proposal;
+  const Problem &problem = posed.problems[proposal.order];
+  bool hasMoved = false;
+  for (auto [run, node] : llvm::zip_equal(other.solution.runs, result.nodes)) {
+    Place place = problem.places[node.place];
+    const Kind &kind = problem.kinds[place.kind];
+    if (fitsPlace(node, place, kind))
+      continue;
+    Resources most = node.resources;
+    most += node.errors;
+    if (run.dies.empty() ||
+        !exceeded(most, place.budgetFor(INFINITY), kind).isNone())
+      return std::nullopt;
+    place.streamBits = run.streamBits;
+    Ends ends = crossingOf(problem, run.begin, run.end);
+    ends.framesPerS =
+        1 / (proposal.solution.seconds * double(run.places.size()));
+    auto dies = layOutRun(problem, run, limits, place, ends);
+    if (!dies)
+      return std::nullopt;
+    hasMoved |= *dies != run.dies;
+    run.dies = std::move(*dies);
+  }
+  if (!hasMoved)
+    return std::nullopt;
+  return other;
 }
 
 void forget(Posed &posed) {

@@ -28,8 +28,11 @@ struct Proposal {
 };
 
 /// Builds functions and designs, without timing, which takes the most time.
-/// Endpoints are part of every node's resources, for the proposal's rate.
-mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal);
+/// Endpoints are part of every node's resources, for the proposal's rate. One
+/// that only `tries` leaves the buffers of nodes that do not fit at the depths
+/// that the first frames need.
+mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
+                                bool tries = false);
 /// The same without running the event simulator, for a plan that only shows by
 /// how much it does not fit: buffers are minimal, a frame takes
 /// the time of its slowest operation, and there is no latency.
@@ -44,6 +47,12 @@ bool fitsPlace(const NodeResult &node, const Place &place, const Kind &kind);
 /// Enters in the problems what nodes that exceed their budget took beyond the
 /// proposal's estimate; false if that explains none of them.
 bool learn(Posed &posed, const Proposal &proposal, Result &result);
+/// The same plan with its parts on other dies, by what was learned from it;
+/// none if it does not fit the device as a whole or no layout is found.
+std::optional<Proposal> laidOutAgain(const Posed &posed,
+                                     const Proposal &proposal,
+                                     const Result &result,
+                                     const Limits &limits);
 /// Removes what learn() has entered.
 void forget(Posed &posed);
 

@@ -4,6 +4,7 @@
 #include "RunLayout.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace rhizome::explore {
 using gen::Resources;
@@ -127,5 +128,36 @@ std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
   for (int item : itemOf)
     dies.push_back((*on)[item]);
   return dies;
+}
+
+Resources beyondAt(const Kind &kind, int begin, int stage) {
+  return !kind.beyond.empty() && begin <= kind.beyond[stage].from
+             ? kind.beyond[stage].resources
+             : Resources();
+}
+
+std::optional<std::vector<int>> layOutRun(const Problem &problem,
+                                          const Run &run, const Limits &limits,
+                                          const Place &place,
+                                          const Ends &ends) {
+  const RunGlue glue{problem, place.kind, run.begin, run.streamBits};
+  const Kind &kind = problem.kinds[place.kind];
+  auto chosen = [&](int stage) -> const Choice & {
+    return kind.choices[stage][run.choices[stage - run.begin]];
+  };
+  std::set<std::pair<int, int>> units; // shared ones that are paid for
+  std::vector<Placed> stages;
+  for (int s = run.begin; s < run.end; ++s) {
+    const Choice &choice = chosen(s);
+    stages.push_back({&choice, choice.cost, run.units[s - run.begin]});
+    Placed &here = stages.back();
+    if (choice.unit >= 0 && units.insert({choice.unit, here.instance}).second)
+      here.cost += kind.units[choice.unit];
+    glue.add(here.cost, s, choice, chosen);
+    here.cost.resources += beyondAt(kind, run.begin, s);
+  }
+  Cost atBorder = place.wire ? problem.glue->endpoint(place, ends) : Cost();
+  atBorder += glue.closing(run.end, ends, chosen);
+  return layOutRun(glue, stages, limits, place, ends, atBorder);
 }
 } // namespace rhizome::explore

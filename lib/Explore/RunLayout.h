@@ -25,4 +25,13 @@ std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
                                           const Limits &limits,
                                           const Place &place, const Ends &ends,
                                           const Cost &atBorder);
+
+/// What built plans took beyond a stage's choice and glue, in runs that begin
+/// there.
+gen::Resources beyondAt(const Kind &kind, int begin, int stage);
+
+/// The same for a run whose choices are known.
+std::optional<std::vector<int>> layOutRun(const Problem &problem,
+                                          const Run &run, const Limits &limits,
+                                          const Place &place, const Ends &ends);
 } // namespace rhizome::explore

@@ -55,6 +55,20 @@ static int64_t tokensOfFrame(const ProcessNetwork &network, int c,
   return come == go ? come : 0;
 }
 
+/// How many firings a round has that takes tokens one by one and makes one in
+/// the last of them, otherwise 0.
+static int64_t foldsOf(const Process &process) {
+  int64_t folds = 0;
+  for (auto [i, phase] : llvm::enumerate(process.phases)) {
+    const bool isLast = i + 1 == process.phases.size();
+    if (countAt(phase.need, 0) != 1 || countAt(phase.consume, 0) != 1 ||
+        countAt(phase.produce, 0) != isLast || (isLast && phase.repeat != 1))
+      return 0;
+    folds += phase.repeat;
+  }
+  return folds;
+}
+
 Simulation::State::State(const ProcessNetwork &network,
                          llvm::ArrayRef<int> watched, SimResult &result,
                          bool supplies)
@@ -105,16 +119,22 @@ Simulation::State::State(const ProcessNetwork &network,
   for (auto [bank, memory] : llvm::zip_equal(network.memories, memories))
     if (memory.readers.size() > 1)
       memory.ends.assign(size_t(bank.inFlight), -1);
-  for (size_t c = 0; c < network.channels.size(); ++c) {
-    ChannelState &channel = channels[c];
-    channel.isLine = channel.returns == 0 && isLine(network, channel);
-    channel.perFrame = tokensOfFrame(network, int(c), channel);
+  for (size_t c = 0; c < network.channels.size(); ++c)
+    channels[c].perFrame = tokensOfFrame(network, int(c), channels[c]);
+  // Who watches channels does not ask when processes fire.
+  if (!watched.empty())
+    mergeDelays();
+  for (ChannelState &channel : channels) {
+    channel.isLine = isLine(network, channel);
     if (channel.isNarrow())
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
   }
-  for (ProcessState &p : processes)
+  for (auto [p, process] : llvm::zip_equal(processes, network.processes)) {
     p.isSimple = p.inputs.size() == 1 && p.outputs.size() == 1 &&
                  p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
+    if (p.isSimple && process.memory < 0)
+      p.folds = foldsOf(process);
+  }
   result = {};
   result.firstOut.resize(sinks);
   result.lastOut.resize(sinks);
@@ -234,36 +254,85 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
   return firings;
 }
 
-/// Fires both processes of a channel in step, one firing a cycle, without
-/// looking at each, until one of them is at the last of its phase; how often.
+/// The process that brings tokens to this one, if both are in step: each fires
+/// once a cycle as long as it needs nothing else.
 /// With places for c tokens push n waits for pop n - c, and pop n for push n.
 /// Where both processes wait for nothing else, all that was pushed has been
 /// taken, and the last c pops came cycle by cycle, each further push comes one
 /// cycle after the one before, and so does each pop.
-int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
-  ChannelState &c = *taker.inputs[0];
-  if (!c.isLine || c.pushed.total != c.popped.total || taker.sink >= 0 ||
-      llvm::any_of(take.produce, [](int64_t n) { return n != 0; }) ||
-      countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1)
-    return 0;
+ProcessState *Simulation::State::stepsWith(const ProcessState &taker) {
+  const ChannelState &c = *taker.inputs[0];
+  if (!c.isLine || c.pushed.total != c.popped.total)
+    return nullptr;
   ProcessState &giver = processes[c.producer];
   const Phase &give = network.processes[c.producer].phases[giver.phase];
   if (giver.first || giver.inputs.empty() || countAt(give.produce, 0) != 1 ||
       llvm::any_of(give.need, [](int64_t n) { return n != 0; }) ||
-      llvm::any_of(give.consume, [](int64_t n) { return n != 0; }))
-    return 0;
-  int64_t firings =
-      std::min(take.repeat - taker.done, give.repeat - giver.done) - 1;
-  if (firings <= 0 || int64_t(c.popped.size()) != c.capacity + 1 ||
-      taker.last - c.popped[0].time != c.capacity ||
+      llvm::any_of(give.consume, [](int64_t n) { return n != 0; }) ||
+      int64_t(c.popped.size()) != c.capacity + 1 ||
+      taker.last + c.returns - c.popped[0].time != c.capacity ||
       giver.last + c.latency > taker.last)
-    return 0;
+    return nullptr;
+  return &giver;
+}
+
+/// So many firings of both processes of a channel, without looking at each.
+static void step(ChannelState &c, ProcessState &giver, ProcessState &taker,
+                 int64_t firings) {
   c.popped.shift(firings);
   c.pushed.total += firings;
   giver.done += firings;
   giver.last += firings;
   taker.last += firings;
+}
+
+/// Fires both processes of a channel in step until one of them is at the last
+/// of its phase; how often.
+int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
+  if (taker.sink >= 0 ||
+      llvm::any_of(take.produce, [](int64_t n) { return n != 0; }) ||
+      countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1)
+    return 0;
+  ProcessState *giver = stepsWith(taker);
+  if (!giver)
+    return 0;
+  ChannelState &c = *taker.inputs[0];
+  int64_t left =
+      network.processes[c.producer].phases[giver->phase].repeat - giver->done;
+  int64_t firings = std::min(take.repeat - taker.done, left) - 1;
+  if (firings <= 0)
+    return 0;
+  step(c, *giver, taker, firings);
   return firings;
+}
+
+/// The same for whole rounds of a process at the beginning of one, as long as
+/// there are places for what they make in time.
+void Simulation::State::leapRounds(ProcessState &taker,
+                                   const Process &process) {
+  ProcessState *giver = stepsWith(taker);
+  if (!giver)
+    return;
+  ChannelState &c = *taker.inputs[0], &out = *taker.outputs[0];
+  int64_t left =
+      network.processes[c.producer].phases[giver->phase].repeat - giver->done;
+  const int64_t places = out.popped.total - out.pushed.total + out.capacity;
+  int64_t most = std::min({(left - 1) / taker.folds,
+                           process.periods - taker.period - 1, places}),
+          rounds = 0;
+  if (most <= 0)
+    return;
+  out.pushed.reserve(most);
+  for (; rounds < most; ++rounds) {
+    int64_t time = taker.last + (rounds + 1) * taker.folds;
+    if (out.popped.reached(out.pushed.total + 1 - out.capacity) >= time)
+      break;
+    out.push(1, time);
+  }
+  step(c, *giver, taker, rounds * taker.folds);
+  taker.period += rounds;
+  if (out.pushed.total >= out.consumerWaits)
+    wake(out.consumer, out.consumerWaits);
 }
 
 /// Enters the first firing of a frame in the result.
@@ -332,6 +401,8 @@ void Simulation::State::advance(int p, int frames) {
       continue;
     }
     endPhase(p);
+    if (s.folds > 0 && s.phase == 0 && !s.first)
+      leapRounds(s, process);
   }
 }
 
@@ -450,7 +521,8 @@ bool Simulation::State::isDone(int frames) const {
 
 void Simulation::State::enqueueAll() {
   for (size_t p = 0; p < processes.size(); ++p)
-    enqueue(int(p));
+    if (!processes[p].isMerged())
+      enqueue(int(p));
 }
 
 /// Advances the processes in the queue, and those that they wake.
@@ -503,7 +575,9 @@ void Simulation::State::endFrame() {
   Ending now;
   for (size_t p = 0; p < processes.size(); ++p) {
     // Where nobody needs to read, the taker stands for the reader.
-    const size_t of = isIdle(p) ? size_t(processes[p].outputs[0]->consumer) : p;
+    size_t of = isIdle(p) ? size_t(processes[p].outputs[0]->consumer) : p;
+    while (processes[of].mergedWith >= 0)
+      of = size_t(processes[of].mergedWith);
     if (processes[of].frame < completed ||
         processes[of].offer < network.processes[of].offers.size()) {
       ending = {};
@@ -570,7 +644,7 @@ const SimResult &Simulation::State::upTo(int frames, int ahead) {
     return result;
   }
   for (size_t p = 0; p < processes.size(); ++p)
-    if (!isIdle(p) && processes[p].frame < frames) {
+    if (!isIdle(p) && !processes[p].isMerged() && processes[p].frame < frames) {
       result.deadlock = true;
       result.blocked +=
           (result.blocked.empty() ? "" : ", ") + network.processes[p].name;

@@ -18,11 +18,17 @@ struct ProcessState {
   bool first = true;   ///< the next firing is the first of a frame
   bool queued = false;
   bool isSimple = false; ///< one input, one output, both of few places
+  /// If each of its rounds takes so many tokens, one by one, and the last
+  /// firing makes one: their number.
+  int64_t folds = 0;
+  /// If it is a part of a channel: that one's reader, or another part.
+  int mergedWith = -1;
   /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
   /// the cycle from which the request stands at the port.
   int64_t asked = 0, presented = 0;
   int sink = -1; ///< its number among the sinks
   std::vector<ChannelState *> inputs, outputs;
+  bool isMerged() const { return mergedWith >= 0; }
 };
 
 struct MemoryState {
@@ -91,10 +97,14 @@ struct Simulation::State {
     waited = events::kNever;
     enqueue(p);
   }
+  bool mayMerge(int p) const;
+  void mergeDelays();
   int64_t fire(const Phase &phase, events::ProcessState &state, int64_t most,
                int64_t earliest);
   void note(int p, int64_t time);
+  events::ProcessState *stepsWith(const events::ProcessState &taker);
   int64_t leap(events::ProcessState &taker, const Phase &take);
+  void leapRounds(events::ProcessState &taker, const Process &process);
   void endPhase(int p);
   void advance(int p, int frames);
   void ask(int p);

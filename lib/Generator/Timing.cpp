@@ -2,6 +2,7 @@
 // When things happen in a design: its network for the event simulator, the
 // depths of its buffers, its interval and latency, and how long it loads.
 #include "rhizome/Generator/Design.h"
+#include "rhizome/Generator/Sizing.h"
 #include "rhizome/Generator/UnitModel.h"
 #include <cmath>
 
@@ -337,10 +338,20 @@ static std::optional<Timing> timingFrom(Simulation &simulation,
   return simulation.keepsUp() ? std::optional(timing) : std::nullopt;
 }
 
-FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
+struct BufferSizing::Run {
+  flow::DesignOp design;
+  ProcessNetwork network;
+  SmallVector<std::pair<flow::ActorOp, int>> joins; ///< with their channels
+  SmallVector<int> watched;
+  std::optional<Simulation> simulation;
+
+  explicit Run(flow::DesignOp design);
+  LogicalResult upTo(int frames);
+};
+
+BufferSizing::Run::Run(flow::DesignOp design)
+    : design(design), network(networkOf(design)) {
   // networkOf numbers channels in the order of actors and results.
-  ProcessNetwork network = networkOf(design);
-  SmallVector<std::pair<flow::ActorOp, int>> joins;
   int channel = 0;
   DenseMap<Value, int> numbers;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
@@ -355,25 +366,24 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
       for (Value v : op.getInputs())
         if (reached.contains(v))
           joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
-  if (joins.empty())
-    return std::optional<Timing>();
-  SmallVector<int> watched;
   for (auto &[op, index] : joins) {
     network.channels[index].capacity = INT64_MAX / 4;
     watched.push_back(index);
   }
-  // Designs that load weights are large, and what lies in their buffers grows
-  // for some frames more.
-  bool isLoaded = !network.memories.empty() && !readsMemory(network);
-  Simulation simulation(network, watched);
-  const SimResult &run = simulation.upTo(isLoaded ? 6 : 2, aheadOf(network));
+  if (!joins.empty())
+    simulation.emplace(network, watched);
+}
+
+/// Sets the depths that so many frames need.
+LogicalResult BufferSizing::Run::upTo(int frames) {
+  const SimResult &run = simulation->upTo(frames, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
   for (auto &[op, index] : joins) {
     Actor actor = actorOf(op);
     int64_t depth =
-        std::max(actor.model().leastDepth(actor), simulation.occupancy(index));
+        std::max(actor.model().leastDepth(actor), simulation->occupancy(index));
     // Two frames of fewer beats do not show what full rate needs.
     auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
     int64_t atFullRate = fullRateDepth(actor);
@@ -384,7 +394,33 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
       depth += 2;
     op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
   }
-  return timingFrom(simulation, watched, network, design);
+  return success();
+}
+
+static constexpr int kRoughly = 2;
+
+BufferSizing::BufferSizing(flow::DesignOp design)
+    : run(std::make_unique<Run>(design)) {}
+
+BufferSizing::~BufferSizing() = default;
+
+LogicalResult BufferSizing::roughly() {
+  return run->simulation ? run->upTo(kRoughly) : success();
+}
+
+FailureOr<std::optional<Timing>> BufferSizing::fully() {
+  if (!run->simulation)
+    return std::optional<Timing>();
+  // Designs that load weights are large, and what lies in their buffers grows
+  // for some frames more.
+  bool isLoaded = !run->network.memories.empty() && !readsMemory(run->network);
+  if (failed(run->upTo(isLoaded ? 6 : kRoughly)))
+    return failure();
+  return timingFrom(*run->simulation, run->watched, run->network, run->design);
+}
+
+FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
+  return BufferSizing(design).fully();
 }
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {

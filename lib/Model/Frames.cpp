@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Model/Frames.h"
-#include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/ImageSteps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -38,10 +38,15 @@ Expected<Frames> model::readValues(ArrayRef<DataRequest> files,
         Normalize::parse(file.normalize, file.normalizeOption);
     if (!normalize)
       return normalize.takeError();
+    Expected<ImageSteps> steps =
+        ImageSteps::parse(file.images, file.imagesOption);
+    if (!steps)
+      return steps.takeError();
     InputSpec spec{value.name, value.shape,   value.isFloat, value.lo,
                    value.hi,   value.isWhole, value.isPlain};
-    Expected<FrameSource> source =
-        FrameSource::open(file.path, spec, *normalize);
+    Expected<FrameSource> source = FrameSource::open(
+        file.path, spec, *normalize,
+        std::make_shared<const ImageSteps>(std::move(*steps)));
     if (!source)
       return source.takeError();
     size_t count = source->size();
@@ -131,7 +136,7 @@ Error model::compareExpected(const DataChoice &request, const HostModel &model,
                              const Frames &outputs, Comparison &result) {
   std::vector<DataRequest> files;
   for (const std::string &path : request.expect)
-    files.push_back({path, ""});
+    files.emplace_back().path = path;
   std::vector<HostModel::Value> values = model.outputs();
   for (HostModel::Value &value : values)
     value.isPlain = true; // expected values are not images

@@ -117,10 +117,11 @@ static Expected<Frames> sampled(const Plan &plan, const HostModel &model,
   return read;
 }
 
-Error model::writeGolden(PackageWriter &writer, const Plan &plan,
-                         int64_t frames, const Samples &samples) {
+Expected<GoldenCodes> model::writeGolden(PackageWriter &writer,
+                                         const Plan &plan, int64_t frames,
+                                         const Samples &samples) {
   if (frames == 0)
-    return Error::success();
+    return GoldenCodes();
   Expected<std::unique_ptr<HostModel>> model =
       HostModel::read(writer.dir() + "/model/network.mlir");
   if (!model)
@@ -131,6 +132,7 @@ Error model::writeGolden(PackageWriter &writer, const Plan &plan,
   Passage passage(**model, *inputs);
   if (Error error = passage.run(interpreted(**model)))
     return error;
+  GoldenCodes codes{passage.networkInputs(), passage.networkOutputs()};
   Expected<Frames> outputs = passage.outputs();
   if (!outputs)
     return outputs.takeError();
@@ -144,8 +146,11 @@ Error model::writeGolden(PackageWriter &writer, const Plan &plan,
   if (Error error = writer.writeFile((kFolder + "/source.json").str(),
                                      sourceText(samples)))
     return error;
-  return writeValues(filesOf(*folder, "output", (*model)->outputs().size()),
-                     (*model)->outputs(), *outputs);
+  if (Error error =
+          writeValues(filesOf(*folder, "output", (*model)->outputs().size()),
+                      (*model)->outputs(), *outputs))
+    return error;
+  return codes;
 }
 
 Expected<std::optional<Golden>> model::readGolden(const Package &package,
@@ -160,7 +165,7 @@ Expected<std::optional<Golden>> model::readGolden(const Package &package,
       value.isPlain = true; // no picture's bytes
     std::vector<DataRequest> files;
     for (const std::string &path : filesOf(folder, kind, values.size()))
-      files.push_back({path, ""});
+      files.emplace_back().path = path;
     return readValues(files, values, 0, kind);
   };
   Golden golden;

@@ -9,9 +9,8 @@
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Model/Quantization.h"
-#include "rhizome/Model/Quantization.h"
 #include "rhizome/Model/States.h"
-#include "rhizome/Support/Data.h"
+#include "rhizome/Support/ImageSteps.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -38,6 +37,17 @@ bool model::isNormalization(llvm::StringRef text) {
   bool good = bool(parsed);
   llvm::consumeError(parsed.takeError());
   return good;
+}
+
+std::string model::wrongImageSteps(llvm::StringRef text) {
+  llvm::Expected<ImageSteps> parsed = ImageSteps::parse(text);
+  if (parsed)
+    return "";
+  std::string why;
+  llvm::handleAllErrors(parsed.takeError(), [&](const DataError &error) {
+    why = error.reason + ": " + error.remedy;
+  });
+  return why;
 }
 
 /// Puts the states of each frame among its inputs; false if the network cannot
@@ -241,6 +251,32 @@ OwningOpRef<ModuleOp> model::importReal(MLIRContext &context,
                   diagnostics, refusals))
     return nullptr;
   return module;
+}
+
+OwningOpRef<ModuleOp> model::importQuantized(MLIRContext &context,
+                                             const ModelRequest &request,
+                                             const Progress &progress,
+                                             Refusals &refusals) {
+  OwningOpRef<ModuleOp> module =
+      importReal(context, request, progress, refusals);
+  IntegerizeStats stats;
+  // Of the two, calibration has been applied.
+  if (!module || request.calibration || isIntegerNetwork(*module))
+    return module;
+  if (failed(quantizeModel(*module, request, progress, refusals, stats)))
+    return nullptr;
+  return module;
+}
+
+LogicalResult model::lowerQuantized(ModuleOp module,
+                                    const ModelRequest &request,
+                                    const Progress &progress,
+                                    Refusals &refusals,
+                                    IntegerizeStats &stats) {
+  ModelRequest rounded = request;
+  rounded.numberFormat.reset();
+  rounded.tensorFormats.clear();
+  return integerizeModel(module, rounded, progress, refusals, stats);
 }
 
 LogicalResult model::quantizeModel(ModuleOp module, const ModelRequest &request,

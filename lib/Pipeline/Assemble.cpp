@@ -5,10 +5,13 @@
 #include "Settings.h"
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
+#include "rhizome/Deploy/TestBench.h"
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Support/HostReason.h"
+#include "rhizome/Synth/Shell.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,8 +27,8 @@ using namespace rhizome::deploy;
 /// merged into, and the functions of nodes, node names included.
 std::string Compilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
-  for (const char *name :
-       {flow::kInputs, flow::kOutputs, flow::kStates, flow::kTasks})
+  for (const char *name : {flow::kInputs, flow::kOutputs, flow::kStates,
+                           flow::kTasks, kQuantizers.data()})
     if (Attribute attr = module->getAttr(name))
       model.get()->setAttr(name, attr);
   for (FunctionOpInterface task : flow::tasksOf(module))
@@ -75,6 +78,31 @@ llvm::Expected<llvm::json::Object> Compilation::analysis() {
   return analysisOf(network(), plan->model, analyzedOf(targets, *built));
 }
 
+/// The board of a plan of one device with the sources around the design, where
+/// a vendor's tool needs them: nextpnr's are written when it runs.
+static llvm::Expected<std::optional<vendor::BoardProject>>
+boardProjectOf(const Plan &plan, const PlannedNode &node, const Device &device,
+               std::vector<std::string> &notes) {
+  if (plan.board.empty() || device.router)
+    return std::nullopt;
+  llvm::Expected<Board> board = loadBoard(plan.board);
+  if (!board)
+    return board.takeError();
+  vendor::BoardProject project{std::move(*board), {}};
+  if (project.board.host() != Board::Host::Serial)
+    return project;
+  if (llvm::Error error = synth::checkShell(plan, node, project.board)) {
+    notes.push_back("no files for the board '" + project.board.name +
+                    "': " + llvm::toString(std::move(error)));
+    return std::nullopt;
+  }
+  auto rtl = synth::boardRtl(node, project.board);
+  if (!rtl)
+    return rtl.takeError();
+  project.rtl = std::move(*rtl);
+  return project;
+}
+
 /// What every node's folder holds.
 llvm::Error Compilation::writeNodes(PackageWriter &writer) {
   auto run = built->nodes.begin();
@@ -96,9 +124,14 @@ llvm::Error Compilation::writeNodes(PackageWriter &writer) {
               writer, node, module.lookupSymbol<ModuleOp>(*op.getLink())))
         return error;
     }
+    auto board =
+        boardProjectOf(*plan, node, targets.devices[one.place], result.notes);
+    if (!board)
+      return board.takeError();
     if (llvm::Error error = vendor::writeFlows(
             writer, node, targets.devices[one.place], node.clockMhz,
-            result.notes, nodeConfiguration(*plan, node)))
+            result.notes, nodeConfiguration(*plan, node),
+            *board ? &**board : nullptr))
       return error;
   }
   // Replicas name their owner's files. A role holds its node's address, so each
@@ -140,19 +173,21 @@ llvm::Error Compilation::write(PackageWriter &writer) {
   if (llvm::Error error = writer.writeFile("model/network.mlir", printModel()))
     return error;
   fillHost();
-  if (llvm::Error error = writeDeployment(writer, *plan, network()))
-    return error;
   if (auto quantization =
           module->getAttrOfType<StringAttr>(model::kQuantization))
     if (llvm::Error error = writer.writeFile("model/quantization.json",
                                              quantization.getValue()))
       return error;
-  if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
+  llvm::Expected<GoldenCodes> golden = writeGolden(
+      writer, *plan, request.golden ? *request.golden : goldenFrames(module),
+      request.samples);
+  if (!golden)
+    return golden.takeError();
+  if (llvm::Error error = writeTestBench(writer, *plan, *golden))
     return error;
-  if (llvm::Error error =
-          writeGolden(writer, *plan,
-                      request.golden ? *request.golden : goldenFrames(module),
-                      request.samples))
+  if (llvm::Error error = writeDeployment(writer, *plan, network()))
+    return error;
+  if (llvm::Error error = writeCpuObject(writer, request.objectCpu))
     return error;
   if (llvm::Error error = writeAnalysis(writer, network(), plan->model,
                                         analyzedOf(targets, *built)))

@@ -49,23 +49,6 @@ static std::vector<std::string> notesOf(const IntegerizeStats &stats) {
   return notes;
 }
 
-/// Clocks beyond what the devices are specified for.
-static void noteClocks(const Targets &targets,
-                       std::vector<std::string> &notes) {
-  for (const auto &[device, place] :
-       llvm::zip(targets.devices, targets.places.places)) {
-    const double clock = place.context.clockMhz;
-    std::string note = llvm::formatv(
-        "the clock of {0} MHz is beyond {1} MHz, the most that the data "
-        "sheet of {2} gives for any design: the rate will not be reached",
-        llvm::format("%g", clock), llvm::format("%g", device.maxClockMhz),
-        device.name);
-    if (device.maxClockMhz > 0 && clock > device.maxClockMhz &&
-        !llvm::is_contained(notes, note))
-      notes.push_back(note);
-  }
-}
-
 Compilation::Compilation(CompileRequest request, ModuleOp module)
     : request(std::move(request)), module(module),
       diagnostics(module.getContext()) {}
@@ -339,7 +322,7 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
 }
 
 Status Compilation::explore() {
-  noteClocks(targets, result.notes);
+  llvm::append_range(result.notes, targets.notes);
   if (const size_t places = targets.places.places.size();
       request.maxNodes && *request.maxNodes > int64_t(places))
     result.notes.push_back(llvm::formatv(

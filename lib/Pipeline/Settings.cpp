@@ -92,6 +92,8 @@ static DictionaryAttr attrOf(Builder &b, const Calibration &calibration) {
   NamedAttrList list;
   list.set("data", b.getStringAttr(calibration.data.path));
   list.set("normalize", b.getStringAttr(calibration.data.normalize));
+  if (!calibration.data.images.empty())
+    list.set("images", b.getStringAttr(calibration.data.images));
   list.set("frames", b.getI64IntegerAttr(calibration.frames));
   list.set("method", b.getStringAttr(nameOf(options.method)));
   list.set("percentile", b.getF64FloatAttr(options.percentile));
@@ -158,6 +160,9 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
     samples.set("files", b.getStrArrayAttr(paths));
     samples.set("normalize",
                 b.getStringAttr(request.samples.files.front().normalize));
+    if (!request.samples.files.front().images.empty())
+      samples.set("images",
+                  b.getStringAttr(request.samples.files.front().images));
     list.set("samples", samples.getDictionary(b.getContext()));
   }
   module->setAttr(kSettings, list.getDictionary(b.getContext()));
@@ -248,6 +253,7 @@ static bool readCalibration(Reader &reader, NamedAttribute entry,
                             Calibration &calibration) {
   calibrate::Options &options = calibration.options;
   calibration.data.normalizeOption = "--calibration-normalize";
+  calibration.data.imagesOption = "--calibration-images";
   return reader.entries(entry, [&](NamedAttribute inner) {
     llvm::StringRef name = inner.getName();
     std::string words;
@@ -256,6 +262,8 @@ static bool readCalibration(Reader &reader, NamedAttribute entry,
       return reader.text(inner, calibration.data.path);
     if (name == "normalize")
       return reader.text(inner, calibration.data.normalize);
+    if (name == "images")
+      return reader.text(inner, calibration.data.images);
     if (name == "frames")
       return reader.whole(inner, calibration.frames);
     if (name == "bits")
@@ -291,25 +299,30 @@ static bool readCalibration(Reader &reader, NamedAttribute entry,
 
 static bool readSamples(Reader &reader, NamedAttribute entry,
                         Samples &samples) {
-  std::string normalize;
+  std::string normalize, images;
   const bool good = reader.entries(entry, [&](NamedAttribute inner) {
     llvm::StringRef name = inner.getName();
     if (name == "option")
       return reader.text(inner, samples.option);
     if (name == "normalize")
       return reader.text(inner, normalize);
+    if (name == "images")
+      return reader.text(inner, images);
     auto paths = dyn_cast<ArrayAttr>(inner.getValue());
     if (name != "files" || !paths ||
         !llvm::all_of(paths, [](Attribute a) { return isa<StringAttr>(a); }))
       return reader.wrong(inner, "a setting");
     for (Attribute path : paths)
-      samples.files.push_back({cast<StringAttr>(path).str(), ""});
+      samples.files.emplace_back().path = cast<StringAttr>(path).str();
     return true;
   });
   for (DataRequest &file : samples.files) {
     file.normalize = normalize;
-    if (samples.option == "--calibration")
+    file.images = images;
+    if (samples.option == "--calibration") {
       file.normalizeOption = "--calibration-normalize";
+      file.imagesOption = "--calibration-images";
+    }
   }
   return good;
 }

@@ -217,11 +217,16 @@ planbuild::steeringOf(const std::string &path,
     while (place < int(cluster.places.size()) &&
            cluster.places[place].device != node.device)
       ++place;
-    if (place == int(cluster.places.size()))
+    if (place == int(cluster.places.size())) {
+      std::vector<std::string> devices;
+      for (const explore::ClusterPlace &each : cluster.places)
+        devices.push_back(each.device);
       return createStringError(
-          "'%s' cannot be used: node '%s' needs the device '%s', but the "
-          "devices given are not as many of these, in this order",
-          file.c_str(), node.name.c_str(), node.device.c_str());
+          "'%s' cannot be used: its nodes need devices in their order, and for "
+          "'%s', a '%s', none is left of those given: %s",
+          file.c_str(), node.name.c_str(), node.device.c_str(),
+          join(devices, ", ").c_str());
+    }
     // Replicas have the settings of the first.
     if (node.rtlOf.empty())
       for (const PlannedOperation &op : node.operations) {

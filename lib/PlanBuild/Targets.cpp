@@ -5,6 +5,10 @@
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"
+#include "rhizome/Target/CostModel.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace rhizome;
 using namespace rhizome::planbuild;
@@ -18,10 +22,45 @@ static explore::Wire wireOf(const Link &link) {
   return wire;
 }
 
+/// The best clock of a device, with a note of what limits it.
+static llvm::Expected<double> bestClock(Targets &targets,
+                                        const Device &device) {
+  llvm::Expected<FamilyModel> family = loadFamilyModel(device.family);
+  if (!family)
+    return family.takeError();
+  BestClock best = bestClockOf(*family);
+  if (device.maxClockMhz > 0 && best.mhz > device.maxClockMhz)
+    best = {device.maxClockMhz, "the most that its data sheet gives"};
+  std::string note =
+      llvm::formatv("{0} has a clock of {1} MHz: {2}", device.name,
+                    llvm::format("%g", best.mhz), best.limit);
+  if (!llvm::is_contained(targets.notes, note))
+    targets.notes.push_back(std::move(note));
+  return best.mhz;
+}
+
+/// The clock of a design on a device, if the device can have it.
+static llvm::Expected<double> clockFor(Targets &targets, const Device &device,
+                                       std::optional<double> wanted) {
+  if (!wanted)
+    return device.clockMhz;
+  if (*wanted == TargetChoice::kBestClock)
+    return bestClock(targets, device);
+  if (device.maxClockMhz > 0 && *wanted > device.maxClockMhz)
+    return llvm::createStringError(
+        "--clock-mhz: %g MHz is beyond %g MHz, the most that the data sheet of "
+        "%s gives for any design; --clock-mhz auto takes the best that its "
+        "delays allow",
+        *wanted, device.maxClockMhz, device.name.c_str());
+  return *wanted;
+}
+
 static llvm::Error addPlace(Targets &targets, const Device &device,
                             std::optional<double> clockMhz) {
-  llvm::Expected<gen::DeviceContext> context =
-      contextOf(device, clockMhz.value_or(device.clockMhz));
+  llvm::Expected<double> clock = clockFor(targets, device, clockMhz);
+  if (!clock)
+    return clock.takeError();
+  llvm::Expected<gen::DeviceContext> context = contextOf(device, *clock);
   if (!context)
     return context.takeError();
   explore::ClusterPlace place;
@@ -91,8 +130,14 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
   if (!device)
     return device.takeError();
   // There is no PLL on a board: the oscillator is the design's clock.
-  if (board)
+  if (board) {
     device->clockMhz = board->clockMhz;
+    if (request.clockMhz == TargetChoice::kBestClock)
+      return llvm::createStringError(
+          "--clock-mhz auto: the oscillator of %s gives the clock, %g MHz; "
+          "leave the option out",
+          board->name.c_str(), board->clockMhz);
+  }
   if (request.border == "wide")
     device->streamBits = gen::kWideBorder;
   if (llvm::Error error = addPlace(targets, *device, request.clockMhz))

@@ -157,10 +157,9 @@ Expected<json::Object> report::dataOf(const Package &package) {
   return data;
 }
 
-Expected<std::string> report::render(const Package &package) {
-  Expected<json::Object> data = dataOf(package);
-  if (!data)
-    return data.takeError();
+/// A page that these scripts of the folder draw, all if there are none.
+static Expected<std::string> renderPage(StringRef title, json::Object data,
+                                        ArrayRef<StringRef> scripts) {
   Expected<std::string> library = readLibrary();
   if (!library)
     return library.takeError();
@@ -176,18 +175,35 @@ Expected<std::string> report::render(const Package &package) {
     return style.takeError();
   std::string script;
   for (const std::string &name : filesOf(page, ".js")) {
+    if (!scripts.empty() && !is_contained(scripts, name))
+      continue;
     Expected<std::string> part = readFile(page + "/" + name);
     if (!part)
       return part.takeError();
     script += *part;
   }
   std::string json;
-  raw_string_ostream(json) << json::Value(std::move(*data));
-  return fill(*text, {{"title", htmlSafe(package.plan().model)},
+  raw_string_ostream(json) << json::Value(std::move(data));
+  return fill(*text, {{"title", htmlSafe(title)},
                       {"style", *style},
                       {"data", scriptSafe(json)},
                       {"library", *library},
                       {"script", script}});
+}
+
+Expected<std::string> report::render(const Package &package) {
+  Expected<json::Object> data = dataOf(package);
+  if (!data)
+    return data.takeError();
+  return renderPage(package.plan().model, std::move(*data), {});
+}
+
+Expected<std::string> report::renderTrace(StringRef title, json::Object trace) {
+  return renderPage(
+      title,
+      json::Object{{"version", version()},
+                   {"results", json::Object{{"trace", std::move(trace)}}}},
+      {"10-basics.js", "54-trace.js", "99-end.js"});
 }
 
 std::string report::pageOf(const Package &package) {

@@ -297,6 +297,9 @@ Expected<ClusterResult> rhizome::simulateCluster(
     return error;
   if (frames.empty())
     return createStringError("there are no frames to simulate");
+  // Before the designs are built, which takes minutes.
+  if (Error error = ranksCommand(package, "", options.hostfile).takeError())
+    return error;
   ClusterResult result;
   std::vector<KeptFiles::Held> held;
   Expected<json::Array> libraries =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs the package in Icarus Verilog, where an unknown value is an X: a small
-// generated top connects the design to the sources and sinks of data/sim.
+// Runs the package in Icarus Verilog, where an unknown value is an X, in the
+// test bench of Bench.cpp.
 #include "Run.h"
+#include "rhizome/Simulate/Bench.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,105 +13,6 @@
 
 using namespace llvm;
 using namespace rhizome;
-
-/// Bytes of a bank up to the end of its last segment, in whole beats.
-static int64_t bankBytes(const PlannedNode &node, const MemoryPort &port) {
-  int64_t bytes = port.dataWidth / 8;
-  for (const PlannedSegment &s : node.segments)
-    if (s.memory == port.memory && s.bank == port.bank)
-      bytes = std::max(bytes, s.address + s.bytes);
-  return bytes;
-}
-
-/// The test bench's top module.
-static std::string benchText(const Plan &plan, const sim::Prepared &prepared,
-                             const SimOptions &options) {
-  const PlannedNode &node = plan.nodes.front();
-  std::string text, ports, done;
-  raw_string_ostream os(text), dut(ports);
-  uint64_t seed = options.seed % 1000000;
-  os << "`timescale 1ns/1ps\nmodule rhz_tb;\n"
-        "  logic clk = 1'b0, rst_n = 1'b0;\n"
-        "  always #5 clk = ~clk;\n"
-        "  initial begin repeat (8) @(posedge clk); #1 rst_n = 1'b1; end\n";
-  auto port = [&](const BorderPort &p, bool isInput, size_t k) {
-    os << "  logic " << p.port << "_tvalid, " << p.port << "_tready, " << p.port
-       << "_tlast;\n  logic [" << p.dataWidth - 1 << ":0] " << p.port
-       << "_tdata;\n";
-    for (const char *signal : {"tvalid", "tready", "tdata", "tlast"})
-      dut << ",\n    ." << p.port << "_" << signal << "(" << p.port << "_"
-          << signal << ")";
-    if (!isInput)
-      os << "  logic done_" << k << ";\n";
-    os << "  rhz_tb_" << (isInput ? "source" : "sink") << " #(.Width("
-       << p.dataWidth << "), .Beats(" << p.beats() << "), .Frames("
-       << prepared.frames << "), .Stalls("
-       << (isInput ? options.stallsIn : options.stallsOut) << "), .Seed("
-       << seed * 16 + k + (isInput ? 1 : 9) << "), ";
-    if (!isInput)
-      os << ".Hang(" << sim::hangLimit(plan, options) << "), ";
-    os << ".File(\"" << (isInput ? "in" : "out") << k << ".hex\"))\n    u_"
-       << p.port << " (.clk_i(clk), .rst_ni(rst_n)";
-    const char *valid = isInput ? "o" : "i", *ready = isInput ? "i" : "o";
-    os << ", .tvalid_" << valid << "(" << p.port << "_tvalid), .tready_"
-       << ready << "(" << p.port << "_tready), .tdata_" << valid << "("
-       << p.port << "_tdata), .tlast_" << valid << "(" << p.port << "_tlast)";
-    if (!isInput)
-      os << ", .done_o(done_" << k << ")";
-    os << ");\n";
-  };
-  for (auto [k, p] : llvm::enumerate(node.inputs))
-    port(p, true, k);
-  for (auto [k, p] : llvm::enumerate(node.outputs)) {
-    port(p, false, k);
-    done += (k ? " && done_" : "done_") + std::to_string(k);
-  }
-  for (auto [k, m] : llvm::enumerate(node.memoryPorts)) {
-    os << "  logic " << m.port << "_arvalid, " << m.port << "_arready, "
-       << m.port << "_rvalid, " << m.port << "_rready, " << m.port
-       << "_rlast;\n  logic [63:0] " << m.port << "_araddr;\n  logic [7:0] "
-       << m.port << "_arlen;\n  logic [" << m.dataWidth - 1 << ":0] " << m.port
-       << "_rdata;\n  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
-       << bankBytes(node, m) / (m.dataWidth / 8) << "), .Latency(20), .Stalls("
-       << options.stallsIn << "), .Seed(" << seed * 16 + k + 5
-       << "), .File(\"memory" << k << ".hex\"))\n    u_" << m.port
-       << " (.clk_i(clk), .rst_ni(rst_n)";
-    for (auto [signal, side] : {std::pair("arvalid", "i"),
-                                {"arready", "o"},
-                                {"araddr", "i"},
-                                {"arlen", "i"},
-                                {"rvalid", "o"},
-                                {"rready", "i"},
-                                {"rdata", "o"},
-                                {"rlast", "o"}}) {
-      os << ", ." << signal << "_" << side << "(" << m.port << "_" << signal
-         << ")";
-      dut << ",\n    ." << m.port << "_" << signal << "(" << m.port << "_"
-          << signal << ")";
-    }
-    os << ");\n";
-  }
-  os << "  " << sim::topOf(node, options)
-     << " u_dut (\n    .clk_i(clk),\n    .rst_ni(rst_n)" << ports << "\n  );\n"
-     << "  always @(posedge clk) if (rst_n && " << done
-     << ") begin $display(\"RHZ_DONE %0d\", $time / 10); $finish; end\n"
-     << "endmodule\n";
-  return text;
-}
-
-/// Beats' bytes as lines of hex digits, most significant first.
-static std::string hexLines(const std::vector<uint8_t> &bytes,
-                            unsigned beatBytes) {
-  std::string text;
-  for (size_t beat = 0; beat < bytes.size(); beat += beatBytes) {
-    for (unsigned i = beatBytes; i-- > 0;) {
-      text += hexdigit(bytes[beat + i] >> 4, true);
-      text += hexdigit(bytes[beat + i] & 15, true);
-    }
-    text += '\n';
-  }
-  return text;
-}
 
 static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
                                                     unsigned beatBytes) {
@@ -131,22 +33,6 @@ static Expected<std::vector<uint8_t>> parseHexLines(StringRef text,
     }
   }
   return bytes;
-}
-
-/// Writes the segments of a port's bank in $readmemh format.
-static Error writeBank(const Package &package, const PlannedNode &node,
-                       const MemoryPort &port, const std::string &path) {
-  unsigned beatBytes = port.dataWidth / 8;
-  std::string text;
-  for (const PlannedSegment &s : node.segments)
-    if (s.memory == port.memory && s.bank == port.bank) {
-      Expected<std::string> bytes = readFile(package.path(s.file));
-      if (!bytes)
-        return bytes.takeError();
-      text += "@" + utohexstr(uint64_t(s.address) / beatBytes) + "\n" +
-              hexLines({bytes->begin(), bytes->end()}, beatBytes);
-    }
-  return writeBytes(path, text);
 }
 
 Expected<SimResult> sim::runIcarus(const Package &package,
@@ -182,18 +68,23 @@ Expected<SimResult> sim::runIcarus(const Package &package,
                        hexLines(bytes, node.inputs[k].dataWidth / 8)))
       return failure;
   for (auto [k, port] : llvm::enumerate(node.memoryPorts))
-    if (Error failure = writeBank(package, node, port,
-                                  run + "/memory" + std::to_string(k) + ".hex"))
+    if (Expected<std::string> text = bankText(package.dir(), node, port); !text)
+      return text.takeError();
+    else if (Error failure = writeBytes(
+                 run + "/memory" + std::to_string(k) + ".hex", *text))
       return failure;
   if (Error failure =
-          writeBytes(run + "/rhz_tb.sv", benchText(plan, prepared, options)))
+          writeBytes(run + "/rhz_tb.sv",
+                     benchText(node, {topOf(node, options), prepared.frames,
+                                      hangLimit(plan, frameCycles(options)),
+                                      options.stallsIn, options.stallsOut,
+                                      options.seed, false})))
     return failure;
   std::vector<std::string> args = {"-g2012", "-o",     "sim.vvp",
                                    "-s",     "rhz_tb", "rhz_tb.sv"};
-  std::vector<std::string> files = {*data + "/sim/rhz_tb_source.sv",
-                                    *data + "/sim/rhz_tb_sink.sv"};
-  if (!node.memoryPorts.empty())
-    files.push_back(*data + "/sim/rhz_tb_memory.sv");
+  std::vector<std::string> files;
+  for (const std::string &file : benchFiles(node))
+    files.push_back(*data + "/sim/" + file);
   files.insert(files.end(), sources->paths.begin(), sources->paths.end());
   for (const std::string &path : files) {
     std::string name = sys::path::filename(path).str();

@@ -2,6 +2,7 @@
 // Shared by the two simulators: sources, run folders, the prepared frames.
 #pragma once
 
+#include "rhizome/Simulate/Bench.h"
 #include "rhizome/Simulate/Simulate.h"
 #include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tools.h"
@@ -28,6 +29,11 @@ inline const std::string &topOf(const PlannedNode &node,
   return options.design ? options.design->top : node.top;
 }
 
+/// The cycles that a board takes for a frame besides.
+inline int64_t frameCycles(const SimOptions &options) {
+  return options.design ? options.design->cyclesPerFrame : 0;
+}
+
 /// Makes "<package>/results/sim/<kind>-<pid>" and returns its path. Folders of
 /// finished runs (their process is gone) are removed first; a failed run's
 /// logs are thus kept until the next one.
@@ -45,9 +51,6 @@ struct Simulator {
 /// share the library.
 llvm::Expected<Simulator>
 buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
-
-/// Cycles without output after which a run counts as hung.
-int64_t hangLimit(const Plan &plan, const SimOptions &options);
 
 llvm::Expected<SimResult> runVerilator(const Package &package,
                                        const Prepared &prepared,

@@ -59,11 +59,9 @@ Expected<std::string> sim::makeRunFolder(const Package &package,
   return path;
 }
 
-int64_t sim::hangLimit(const Plan &plan, const SimOptions &options) {
+int64_t sim::hangLimit(const Plan &plan, int64_t moreCycles) {
   const Prediction &p = plan.predicted;
-  int64_t frame = std::max(p.intervalCycles, p.latencyCycles);
-  if (options.design)
-    frame += options.design->cyclesPerFrame;
+  int64_t frame = std::max(p.intervalCycles, p.latencyCycles) + moreCycles;
   return std::max<int64_t>(100000, 20 * (frame + p.loadCycles));
 }
 

@@ -304,8 +304,8 @@ Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
   SmallString<256> rtl(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(rtl))
     return errorCodeToError(error);
-  return SimulatorProgram{built->program, rtl.str().str(),
-                          sim::hangLimit(plan, {}), std::move(built->held)};
+  return SimulatorProgram{built->program, rtl.str().str(), sim::hangLimit(plan),
+                          std::move(built->held)};
 }
 
 /// Frames that a design that reads a memory has begun when the first of them
@@ -363,7 +363,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),
       "--seed",       std::to_string(options.seed),
-      "--hang",       std::to_string(hangLimit(plan, options)),
+      "--hang",       std::to_string(hangLimit(plan, frameCycles(options))),
       "--latency",    measure ? "1" : "0",
       "--busy",       std::to_string(plan.predicted.intervalCycles),
       "--progress",   options.progress ? "1" : "0",

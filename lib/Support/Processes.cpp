@@ -2,6 +2,7 @@
 // External programs as processes: several at a time, each in its own process
 // group, so that it ends with all its children when we do.
 #include "rhizome/Support/Tools.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <atomic>
 #include <cassert>
@@ -121,12 +122,15 @@ Error ProcessRunner::start(Process &process) {
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
-  std::string temporary = "TMPDIR=" + process.temporary;
+  std::vector<std::string> given = process.environment;
   for (char **entry = environ; *entry; ++entry)
-    if (process.temporary.empty() || !StringRef(*entry).starts_with("TMPDIR="))
+    if (none_of(given, [&](StringRef own) {
+          return StringRef(*entry).starts_with(
+              own.take_front(own.find('=') + 1));
+        }))
       environment.push_back(*entry);
-  if (!process.temporary.empty())
-    environment.push_back(temporary.data());
+  for (std::string &own : given)
+    environment.push_back(own.data());
   environment.push_back(nullptr);
   SignalsHeld held;
   std::optional<size_t> slot = takeSlot();
@@ -162,8 +166,9 @@ Error ProcessRunner::start(Process &process) {
   return Error::success();
 }
 
-Process *ProcessRunner::wait() {
+Process *ProcessRunner::wait(std::chrono::nanoseconds most) {
   assert(!isIdle() && "nothing runs");
+  const auto begin = std::chrono::steady_clock::now();
   for (auto pause = std::chrono::microseconds(200);;
        pause = std::min(2 * pause, std::chrono::microseconds(10000))) {
     for (auto it = running.begin(); it != running.end(); ++it) {
@@ -180,6 +185,8 @@ Process *ProcessRunner::wait() {
       running.erase(it);
       return process;
     }
+    if (std::chrono::steady_clock::now() - begin >= most)
+      return nullptr;
     std::this_thread::sleep_for(pause);
   }
 }

@@ -2,11 +2,11 @@
 // From a placed and routed iCE40 design back to sources for a simulator: the
 // netlist that entered the router, or what the bitstream holds.
 #include "Router.h"
-#include "Shell.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Synth/PlaceRoute.h"
+#include "rhizome/Synth/Shell.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -138,7 +138,7 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   Expected<Board> board = loadBoard(name);
   if (!board)
     return board.takeError();
-  if (Error error = checkShell(package.plan(), node))
+  if (Error error = checkShell(package.plan(), node, *board))
     return std::move(error);
   if (level != BoardLevel::Rtl && node.family != "ice40")
     return createStringError("netlists and bitstreams are simulated for iCE40 "

@@ -3,12 +3,12 @@
 // what that leaves, and reads the router's report.
 #include "rhizome/Synth/PlaceRoute.h"
 #include "Router.h"
-#include "Shell.h"
 #include "Yosys.h"
 #include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
+#include "rhizome/Synth/Shell.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -183,7 +183,7 @@ Error Flow::choose() {
                                "package was compiled for '%s'",
                                board->name.c_str(), board->device.c_str(),
                                node.device.c_str());
-    if (Error error = checkShell(package.plan(), node))
+    if (Error error = checkShell(package.plan(), node, *board))
       return error;
   }
   Expected<Device> loaded = loadDevice(deviceName);
@@ -199,7 +199,8 @@ Error Flow::choose() {
       if (other.router)
         known.push_back(other.name);
     return createStringError("nextpnr does not know the device '%s' (its file "
-                             "has no entry 'nextpnr'); compile for one of %s",
+                             "has no entry 'nextpnr'); compile for one of %s, "
+                             "or run another --tool",
                              device.name.c_str(), join(known, ", ").c_str());
   }
   router = *device.router;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The text around a design on a board. The shell itself is rtl/shell.
-#include "Shell.h"
+#include "rhizome/Synth/Shell.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -38,7 +38,14 @@ std::string wires(StringRef name, unsigned width) {
 }
 } // namespace
 
-Error synth::checkShell(const Plan &plan, const PlannedNode &node) {
+Error synth::checkShell(const Plan &plan, const PlannedNode &node,
+                        const Board &board) {
+  if (board.host() != Board::Host::Serial)
+    return createStringError(
+        "the board '%s' has no serial line to the design; 'rhizome synth "
+        "--tool %s' builds for it",
+        board.name.c_str(),
+        board.host() == Board::Host::Dma ? "vivado" : "vitis");
   if (!node.memoryPorts.empty())
     return createStringError("the design reads a memory outside the chip, "
                              "'%s', to which a board's shell has no port",
@@ -264,6 +271,36 @@ std::string synth::benchText(const PlannedNode &node, const Board &board) {
   return text + "\n  );\nendmodule\n";
 }
 
+/// The parts of the library that a shell needs in addition to a node's files.
+static Expected<std::vector<std::string>> shellFiles(const PlannedNode &node) {
+  Expected<std::string> library = rtlDir();
+  if (!library)
+    return library.takeError();
+  std::vector<std::string> files;
+  for (std::string cell : kShellCells)
+    if (!is_contained(node.rtl, cell + ".sv"))
+      files.push_back(*library + "/src/" + cell + ".sv");
+  for (std::string part : kShell)
+    files.push_back(*library + "/shell/" + part + ".sv");
+  return files;
+}
+
+Expected<std::vector<std::pair<std::string, std::string>>>
+synth::boardRtl(const PlannedNode &node, const Board &board) {
+  std::vector<std::pair<std::string, std::string>> sources = {
+      {std::string(kBoardTop) + ".sv", boardText(node, board)}};
+  Expected<std::vector<std::string>> files = shellFiles(node);
+  if (!files)
+    return files.takeError();
+  for (const std::string &file : *files) {
+    Expected<std::string> text = readFile(file);
+    if (!text)
+      return text.takeError();
+    sources.push_back({sys::path::filename(file).str(), std::move(*text)});
+  }
+  return sources;
+}
+
 Expected<std::vector<std::string>> synth::rtlFiles(const Package &package,
                                                    const PlannedNode &node,
                                                    bool withShell) {
@@ -275,34 +312,24 @@ Expected<std::vector<std::string>> synth::rtlFiles(const Package &package,
     files.push_back((folder + "/" + file).str());
   if (!withShell)
     return files;
-  Expected<std::string> library = rtlDir();
-  if (!library)
-    return library.takeError();
-  for (std::string cell : kShellCells)
-    if (!is_contained(node.rtl, cell + ".sv"))
-      files.push_back(*library + "/src/" + cell + ".sv");
-  for (std::string part : kShell)
-    files.push_back(*library + "/shell/" + part + ".sv");
+  Expected<std::vector<std::string>> more = shellFiles(node);
+  if (!more)
+    return more.takeError();
+  files.insert(files.end(), more->begin(), more->end());
   return files;
 }
 
 std::string synth::constraintsText(const Board &board, const Router &router) {
-  std::vector<std::pair<std::string, std::string>> pins = {
-      {"clk_i", board.clockPin},
-      {"uart_rx_i", board.rxPin},
-      {"uart_tx_o", board.txPin}};
-  for (auto [i, pin] : enumerate(board.highPins))
-    pins.push_back({formatv("high_{0}_o", i).str(), pin});
   std::string text;
   if (router.program == "nextpnr-ice40") {
-    for (const auto &[port, pin] : pins)
+    for (const auto &[port, pin] : board.pins())
       text += "set_io " + port + " " + pin + "\n";
     return text;
   }
-  for (const auto &[port, pin] : pins)
+  for (const auto &[port, pin] : board.pins())
     text += formatv("LOCATE COMP \"{0}\" SITE \"{1}\";\n"
-                    "IOBUF PORT \"{0}\" IO_TYPE=LVCMOS33;\n",
-                    port, pin);
+                    "IOBUF PORT \"{0}\" IO_TYPE={2};\n",
+                    port, pin, board.ioStandard);
   return text +
          formatv("FREQUENCY PORT \"clk_i\" {0} MHZ;\n", board.clockMhz).str();
 }

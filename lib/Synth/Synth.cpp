@@ -363,7 +363,7 @@ Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   work.job.program = tool;
   work.job.arguments = {"-q", "module.ys"};
   work.job.log = work.job.folder + "/log.txt";
-  work.job.temporary = work.job.folder;
+  work.job.environment = {"TMPDIR=" + work.job.folder};
   work.job.addresses = kYosysAddresses;
   return runner.start(work.job);
 }

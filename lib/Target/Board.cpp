@@ -7,18 +7,29 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::target;
 
-static Board readBoard(const YAML::Node &root) {
-  Mapping map(root, "a board file");
-  Board b;
-  b.name = map.plainName("name");
-  b.description = map.get<std::string>("description");
-  b.device = map.get<std::string>("device");
-  Mapping clock = map.section("clock");
+StringRef rhizome::nameOf(Board::Host host) {
+  switch (host) {
+  case Board::Host::Serial:
+    return "serial";
+  case Board::Host::Dma:
+    return "dma";
+  case Board::Host::Platform:
+    return "platform";
+  }
+  llvm_unreachable("all hosts return");
+}
+
+std::vector<std::pair<std::string, std::string>> Board::pins() const {
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"clk_i", clockPin}, {"uart_rx_i", rxPin}, {"uart_tx_o", txPin}};
+  for (size_t i = 0; i < highPins.size(); ++i)
+    all.push_back({"high_" + std::to_string(i) + "_o", highPins[i]});
+  return all;
+}
+
+/// Pins and speed of the serial line.
+static void readSerial(Mapping &map, Mapping &clock, Board &b) {
   b.clockPin = clock.plainName("pin");
-  b.clockMhz = clock.get<double>("mhz");
-  if (!(b.clockMhz > 0))
-    throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
-  clock.finish();
   Mapping uart = map.section("uart");
   b.rxPin = uart.plainName("rx");
   b.txPin = uart.plainName("tx");
@@ -35,7 +46,40 @@ static Board readBoard(const YAML::Node &root) {
     for (const YAML::Node &pin : high)
       b.highPins.push_back(Mapping::plainName(pin, "drive_high"));
   }
+  if (map.find("io_standard"))
+    b.ioStandard = map.plainName("io_standard");
   b.flash = map.get<std::string>("flash");
+}
+
+static void readProcessor(Mapping &map, Board &b) {
+  Mapping processor = map.section("processor");
+  b.processor = processor.choice<const char *>(
+      "kind", {{"zynq7", "zynq7"}, {"zynqmp", "zynqmp"}});
+  b.boardPart = processor.get<std::string>("board_part");
+  SmallVector<StringRef> parts;
+  StringRef(b.boardPart).split(parts, ':');
+  if (parts.size() != 3 || !all_of(parts, isPlainName))
+    throw Mistake{lineOf(processor.find("board_part")),
+                  "'board_part' is '" + printable(b.boardPart) +
+                      "', not 'vendor:board:part0'"};
+  processor.finish();
+}
+
+static Board readBoard(const YAML::Node &root) {
+  Mapping map(root, "a board file");
+  Board b;
+  b.name = map.plainName("name");
+  b.description = map.get<std::string>("description");
+  b.device = map.get<std::string>("device");
+  Mapping clock = map.section("clock");
+  b.clockMhz = clock.get<double>("mhz");
+  if (!(b.clockMhz > 0))
+    throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
+  if (map.find("processor"))
+    readProcessor(map, b);
+  else if (clock.find("pin") || map.find("uart"))
+    readSerial(map, clock, b);
+  clock.finish();
   b.sources = readSources(map, root);
   map.finish();
   return b;

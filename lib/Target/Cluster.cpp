@@ -3,6 +3,7 @@
 // places, and refuses what cannot be connected.
 #include "rhizome/Target/Cluster.h"
 #include "Yaml.h"
+#include "rhizome/Target/Board.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -132,7 +133,75 @@ Cluster readCluster(const YAML::Node &root, const std::string &folder) {
 }
 } // namespace
 
+/// A device by its own name or a board's, whose clock it then has.
+static Expected<Device> deviceOrBoard(StringRef name) {
+  Expected<std::vector<std::string>> boards = yamlPaths("boards");
+  if (!boards)
+    return boards.takeError();
+  if (none_of(*boards, [&](const std::string &path) {
+        return sys::path::stem(path) == name;
+      }))
+    return loadDevice(name);
+  Expected<Board> board = loadBoard(name);
+  if (!board)
+    return board.takeError();
+  Expected<Device> device = loadDevice(board->device);
+  if (device)
+    device->clockMhz = board->clockMhz;
+  return device;
+}
+
+/// "xcu55c:2,xcu280:2@udp-100g".
+static Expected<Cluster> formCluster(StringRef text) {
+  auto refuse = [&](const Twine &why) {
+    return createStringError("the cluster '%s' is not DEVICE:COUNT,…@LINK, "
+                             "such as xcku060:4@udp-10g: %s",
+                             printable(text).c_str(), why.str().c_str());
+  };
+  auto [members, linkName] = text.rsplit('@');
+  Expected<Link> link = loadLink(linkName);
+  if (!link)
+    return link.takeError();
+  Cluster c;
+  if (link->kind == Medium::Kind::Wire) {
+    c.topology = Cluster::Topology::Chain;
+    c.replicas = false;
+  }
+  SmallVector<StringRef> parts;
+  members.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [name, digits] = part.rsplit(':');
+    int64_t count = 1;
+    if (part.contains(':') && (digits.getAsInteger(10, count) || count < 1))
+      return refuse("'" + printable(digits) + "' is no count");
+    if (count > kMostNodes - int64_t(c.nodes.size()))
+      return refuse("there are at most " + Twine(kMostNodes) + " nodes");
+    if (name.empty())
+      return refuse("a device is missing");
+    Expected<Device> device = deviceOrBoard(name);
+    if (!device)
+      return device.takeError();
+    // The name becomes part of the plan.
+    c.name += (c.name.empty() ? "" : "-") + std::to_string(count) + "x" +
+              sys::path::stem(name).str();
+    ClusterNode node;
+    node.device = std::move(*device);
+    node.link = *link;
+    c.nodes.insert(c.nodes.end(), size_t(count), node);
+  }
+  c.name += "-" + link->name;
+  c.description = (c.topology == Cluster::Topology::Chain
+                       ? "a row, each joined to the next by "
+                       : "all at one switch on ") +
+                  link->name;
+  c.hostLink = std::move(*link);
+  c.sources = {"as named: " + printable(text)};
+  return c;
+}
+
 Expected<Cluster> rhizome::loadCluster(StringRef nameOrPath) {
+  if (formsCluster(nameOrPath))
+    return formCluster(nameOrPath);
   std::string folder;
   if (namesPath(nameOrPath))
     folder = sys::path::parent_path(nameOrPath);

@@ -6,6 +6,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace llvm;
 using namespace rhizome;
@@ -56,8 +57,10 @@ FamilyModel readModel(const YAML::Node &root) {
     m.delays.chain = delays.get<double>("chain_ns");
     m.delays.chainBit = delays.get<double>("chain_bit_ns");
     m.delays.reg = delays.get<double>("register_ns");
+    if (YAML::Node path = delays.find("path_ns"))
+      m.delays.path = target::Mapping::convert<double>(path, "path_ns");
     if (!(m.delays.level > 0) || m.delays.chain < 0 || m.delays.chainBit < 0 ||
-        m.delays.reg < 0)
+        m.delays.reg < 0 || m.delays.path < 0)
       throw Mistake{lineOf(map.find("delays")),
                     "'level_ns' must be positive, and no delay negative"};
     if (YAML::Node sources = delays.find("sources"))
@@ -123,6 +126,20 @@ Expected<FamilyModel> rhizome::loadFamilyModel(StringRef family) {
   return like;
 }
 
+BestClock rhizome::bestClockOf(const FamilyModel &family) {
+  const FamilyModel::Delays &d = family.delays;
+  if (d.path > 0)
+    return {
+        std::floor(1000 / d.path),
+        formatv("the longest path of designs routed for {0} takes {1:F1} ns",
+                family.family, d.path)};
+  const double path = d.reg + kCellLevels * d.level;
+  return {std::floor(1000 / path),
+          formatv("{0} levels of logic of {1:F2} ns and a register of {2:F2} "
+                  "ns, the estimate for {3}",
+                  kCellLevels, d.level, d.reg, family.family)};
+}
+
 std::string rhizome::printFamilyModel(const FamilyModel &m) {
   std::string out;
   raw_string_ostream os(out);
@@ -137,6 +154,8 @@ std::string rhizome::printFamilyModel(const FamilyModel &m) {
      << formatv("\ndelays:\n  level_ns: {0:F3}\n  chain_ns: {1:F3}\n"
                 "  chain_bit_ns: {2:F4}\n  register_ns: {3:F3}",
                 m.delays.level, m.delays.chain, m.delays.chainBit, m.delays.reg)
+     << (m.delays.path > 0 ? formatv("\n  path_ns: {0:F2}", m.delays.path).str()
+                           : std::string())
      << (m.delays.sources.empty() ? "" : "\n  sources:");
   for (const std::string &source : m.delays.sources)
     os << "\n    - " << yamlScalar(source);

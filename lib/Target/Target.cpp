@@ -2,6 +2,7 @@
 // Determines the kind of a target, and calls that kind's reader.
 #include "rhizome/Target/Target.h"
 #include "Yaml.h"
+#include "rhizome/Support/Spelling.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -40,7 +41,7 @@ Reader readerOf(const char *folder, const char *key,
 const std::vector<Reader> &readers() {
   static const std::vector<Reader> all = {
       readerOf<Device>("devices", "family", loadDevice, listDevices),
-      readerOf<Board>("boards", "uart", loadBoard, listBoards),
+      readerOf<Board>("boards", "device", loadBoard, listBoards),
       readerOf<Link>("links", "bits_per_s", loadLink, listLinks),
       readerOf<Cluster>("clusters", "nodes", loadCluster, listClusters)};
   return all;
@@ -48,6 +49,12 @@ const std::vector<Reader> &readers() {
 } // namespace
 
 Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
+  if (formsCluster(nameOrPath)) {
+    Expected<Cluster> formed = loadCluster(nameOrPath);
+    if (!formed)
+      return formed.takeError();
+    return Target(std::move(*formed));
+  }
   if (namesPath(nameOrPath)) {
     // A file of unknown kind is read as a device, whose reader reports the
     // errors.
@@ -62,7 +69,7 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
       return reader.takeError();
     return (*reader)->load(nameOrPath);
   }
-  std::string known;
+  std::vector<std::string> known;
   for (const Reader &reader : readers()) {
     Expected<std::vector<std::string>> paths = yamlPaths(reader.folder);
     if (!paths)
@@ -70,12 +77,11 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
     for (const std::string &path : *paths) {
       if (sys::path::stem(path) == nameOrPath)
         return reader.load(nameOrPath);
-      known += (known.empty() ? "" : ", ") + sys::path::stem(path).str();
+      known.push_back(sys::path::stem(path).str());
     }
   }
-  return createStringError("unknown target '%s'; known are %s, or give the "
-                           "path of a .yaml file",
-                           nameOrPath.str().c_str(), known.c_str());
+  return createStringError(unknownName("target", nameOrPath, known) +
+                           ", or give the path of a .yaml file");
 }
 
 Expected<std::vector<Target>> rhizome::listTargets() {

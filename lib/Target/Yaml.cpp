@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The folders of data files, and their common entries.
 #include "Yaml.h"
+#include "rhizome/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -50,8 +51,6 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
     if (names.back() == nameOrPath)
       return path;
   }
-  return createStringError("unknown %s '%s'; known are %s, or give the path "
-                           "of a .yaml file",
-                           what.str().c_str(), nameOrPath.str().c_str(),
-                           join(names, ", ").c_str());
+  return createStringError(unknownName(what, nameOrPath, names) +
+                           ", or give the path of a .yaml file");
 }

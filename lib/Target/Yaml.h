@@ -194,6 +194,11 @@ inline bool namesPath(llvm::StringRef nameOrPath) {
   return nameOrPath.ends_with(".yaml") || nameOrPath.contains('/');
 }
 
+/// Whether a cluster is given by its devices and their link ("a:2,b:2@c").
+inline bool formsCluster(llvm::StringRef text) {
+  return text.contains('@') && !namesPath(text.rsplit('@').second);
+}
+
 /// The path for `nameOrPath`: itself if it is a path, otherwise "<name>.yaml"
 /// in data/<folder>. `what` names the kind in errors.
 llvm::Expected<std::string> yamlPath(llvm::StringRef nameOrPath,

@@ -364,6 +364,23 @@ LogicalResult rhizome::lowerToIntegers(ModuleOp module, Refusals &refusals,
   }
 }
 
+/// Keeps what the quantizers' codes mean with the integer model.
+static void noteQuantizers(ModuleOp module, const IntegerizeStats &stats) {
+  Builder b(module.getContext());
+  SmallVector<Attribute> list;
+  for (const QuantizerStats &q : stats.quantizers)
+    if (!q.scales.empty())
+      list.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("name", b.getStringAttr(q.node)),
+           b.getNamedAttr("op", b.getStringAttr(q.op)),
+           b.getNamedAttr("lo", b.getI64IntegerAttr(q.lo)),
+           b.getNamedAttr("hi", b.getI64IntegerAttr(q.hi)),
+           b.getNamedAttr("scale", b.getDenseF32ArrayAttr(q.scales)),
+           b.getNamedAttr("zero", b.getDenseI64ArrayAttr(q.zeros))}));
+  if (!list.empty())
+    module->setAttr(kQuantizers, b.getArrayAttr(list));
+}
+
 LogicalResult rhizome::integerize(ModuleOp module,
                                   const IntegerizeOptions &options,
                                   Refusals &refusals, IntegerizeStats &stats) {
@@ -378,6 +395,7 @@ LogicalResult rhizome::integerize(ModuleOp module,
     op->removeAttr(kWhyHost);
     op->removeAttr(kHostRemedy);
   });
+  noteQuantizers(module, stats);
   return verify(module);
 }
 

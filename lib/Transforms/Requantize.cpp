@@ -57,6 +57,21 @@ static void noteLimits(osa::RequantizeOp op, const LazyTensor &in,
                 DenseBoolArrayAttr::get(op.getContext(), {low, high}));
 }
 
+/// What its codes mean, for who looks at the integer model's tensors.
+static void noteCodes(osa::QuantizeOp op, ArrayRef<Quantizer> quantizers,
+                      QuantizerStats &stats) {
+  const Quantizer &first = quantizers[0];
+  if (first.rounding == Rounding::Sign)
+    return;
+  stats.op = modelOpName(op);
+  stats.lo = first.lo;
+  stats.hi = first.hi;
+  for (const Quantizer &q : quantizers) {
+    stats.scales.push_back(float(q.scale.get_d()));
+    stats.zeros.push_back(q.zero);
+  }
+}
+
 static bool isIdentity(const Steps &s) {
   if (s.falls || s.bottom != s.lo || s.top() != s.hi)
     return false;
@@ -492,6 +507,8 @@ void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
   }
   if (llvm::all_equal(f))
     f.resize(1);
+  if (channels.stats.kind != "none")
+    noteCodes(op, channels.quantizers, channels.stats);
   stats.quantizers.push_back(channels.stats);
   setResult(op, makeLazy(result, *in, std::move(f)));
 }

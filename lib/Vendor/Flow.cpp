@@ -17,7 +17,30 @@ using namespace llvm;
 using namespace rhizome;
 
 namespace rhizome::vendor {
-// A reader, found by argument-dependent lookup from llvm::json.
+// Readers, found by argument-dependent lookup from llvm::json.
+static bool fromJSON(const json::Value &value, FlowReport &report,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("file", report.file) &&
+         map.map("values", report.values) &&
+         map.mapOptional("required", report.required) &&
+         map.mapOptional("scale", report.scale);
+}
+
+static bool fromJSON(const json::Value &value, FlowRun &run, json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("command", run.command) ||
+      !map.mapOptional("scripts", run.scripts) ||
+      !map.mapOptional("results", run.results) ||
+      !map.mapOptional("roots", run.roots) ||
+      !map.mapOptional("needs_platform", run.needsPlatform) ||
+      !map.map("reports", run.reports))
+    return false;
+  if (run.command.empty())
+    path.field("command").report("names no program");
+  return !run.command.empty();
+}
+
 static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("tool", flow.tool) &&
@@ -27,7 +50,9 @@ static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
          map.mapOptional("max_streams", flow.maxStreams) &&
          map.mapOptional("memory_ports", flow.memoryPorts) &&
          map.mapOptional("one_width", flow.oneWidth) &&
-         map.mapOptional("dies", flow.dies) && map.map("files", flow.files);
+         map.mapOptional("dies", flow.dies) &&
+         map.mapOptional("board_files", flow.boardFiles) &&
+         map.mapOptional("run", flow.run) && map.map("files", flow.files);
 }
 } // namespace rhizome::vendor
 
@@ -135,11 +160,17 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
 Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
                          const Device &device, double clockMhz,
                          std::vector<std::string> &notes,
-                         const std::vector<uint16_t> &configuration) {
+                         const std::vector<uint16_t> &configuration,
+                         const BoardProject *board) {
   Expected<std::vector<Flow>> flows = listFlows();
   if (!flows)
     return flows.takeError();
-  json::Object values = valuesOf(node, device, clockMhz, configuration);
+  json::Object values = valuesOf(node, device, clockMhz, configuration, board);
+  if (board)
+    for (const auto &[name, text] : board->rtl)
+      if (Error error =
+              writer.writeFile("nodes/" + node.name + "/board/" + name, text))
+        return error;
   for (const Flow &flow : *flows) {
     if (!flow.serves(device) || (flow.dies && node.dies.empty()))
       continue;
@@ -177,7 +208,12 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
                               "not with {2} MHz",
                               flow.shell, device.clockMhz, clockMhz));
     values["family_name"] = flow.families.at(device.family);
-    for (const auto &[name, purpose] : flow.files) {
+    std::map<std::string, std::string> files = flow.files;
+    if (board)
+      if (auto more = flow.boardFiles.find(nameOf(board->board.host()).str());
+          more != flow.boardFiles.end())
+        files.insert(more->second.begin(), more->second.end());
+    for (const auto &[name, purpose] : files) {
       std::string path = flow.folder + "/" + name;
       Expected<std::string> text = readFile(path);
       if (!text)

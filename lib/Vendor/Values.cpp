@@ -7,7 +7,9 @@
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <set>
 
@@ -46,6 +48,8 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
       {"data_bytes", std::to_string(port.dataWidth / 8)},
+      // Of a DMA engine, whose port is no narrower than its stream.
+      {"dma_memory_bits", std::to_string(std::max(port.dataWidth, 64u))},
       {"keep_msb", std::to_string(port.dataWidth / 8 - 1)},
       {"elements", std::to_string(port.elements())},
       {"element_bits", std::to_string(port.element.width())},
@@ -99,9 +103,30 @@ static std::string constantOf(const std::vector<uint16_t> &parts) {
   return std::to_string(16 * parts.size()) + "'h" + digits;
 }
 
+/// A board's own values.
+static void addBoard(json::Object &values, const vendor::BoardProject &project,
+                     double clockMhz) {
+  const Board &board = project.board;
+  json::Array rtl, pins;
+  for (const auto &[name, text] : project.rtl)
+    rtl.push_back(name);
+  for (const auto &[port, pin] : board.pins())
+    pins.push_back(json::Object{
+        {"port", port}, {"pin", pin}, {"io_standard", board.ioStandard}});
+  std::string mhz;
+  raw_string_ostream(mhz) << format("%.6g", clockMhz);
+  values["board"] = board.name;
+  values["board_part"] = board.boardPart;
+  values["board_rtl"] = std::move(rtl);
+  values["board_pins"] = std::move(pins);
+  values["is_zynq7"] = board.processor == "zynq7";
+  values["clock_mhz"] = mhz;
+}
+
 json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
                               double clockMhz,
-                              const std::vector<uint16_t> &configuration) {
+                              const std::vector<uint16_t> &configuration,
+                              const BoardProject *board) {
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   size_t pointers = node.memoryPorts.size();
@@ -149,7 +174,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
         images.insert(text->str());
 
   double periodNs = 1000 / clockMhz;
-  return json::Object{
+  json::Object values{
       {"version", version()},
       {"node", node.name},
       {"device", device.name},
@@ -187,4 +212,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
       {"family_name", ""},
   };
+  if (board)
+    addBoard(values, *board, clockMhz);
+  return values;
 }

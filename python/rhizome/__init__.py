@@ -13,14 +13,19 @@ compiler is loaded into Python's process, so its LLVM meets no other one there,
 calls from several threads run side by side, and Ctrl-C ends the program.
 """
 from .errors import GoalError, Refusal, Refused, RhizomeError, UsageError
-from .kernel import Kernel
-from .model import analyze, compile, coverage, explore
-from .package import Evaluation, Package, Simulation
-from .plan import Plan, Summary
-from ._program import program, version
+from .kernel import FormatPoint, Formats, Kernel, formats
+from .model import (analyze, compile, coverage, evaluate, explore, targets,
+                    trace)
+from .package import Evaluation, Package, Simulation, Synthesis
+from .plan import Operation, Plan, Summary
+from .quantized import Layer, Quantized, quantize
+from .tracing import Finding, Trace, TracedLayer
+from ._program import examples, program, version
 
 __all__ = [
-    "Evaluation", "GoalError", "Kernel", "Package", "Plan", "Refusal",
-    "Refused", "RhizomeError", "Simulation", "Summary", "UsageError",
-    "analyze", "compile", "coverage", "explore", "program", "version",
+    "Evaluation", "Finding", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
+    "Plan", "Quantized", "Refusal", "Refused", "RhizomeError", "Simulation",
+    "Summary", "Synthesis", "Trace", "TracedLayer", "UsageError", "analyze", "compile", "coverage",
+    "evaluate", "examples", "explore", "formats", "program", "quantize", "targets",
+    "trace", "version",
 ]

@@ -7,11 +7,14 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Union
+import threading
+from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional,
+                    Sequence, Union)
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +26,12 @@ Array = npt.NDArray[Any]
 #: Values for a model: an array, or a file or folder that the program reads.
 Data = Union[Array, Path]
 Answer = Dict[str, Any]
+#: Called with what a command is doing, such as "explore …" or "12 of 30 frames".
+Progress = Callable[[str], None]
 
 _BAD_USAGE = 2
+_PROGRESS = "RHIZOME_PROGRESS"
+_ERASE = b"\x1b[K"
 
 
 def program() -> pathlib.Path:
@@ -36,6 +43,16 @@ def program() -> pathlib.Path:
         raise RhizomeError("the program 'rhizome' is not in PATH",
                            "install it, or name it in RHIZOME_PROGRAM")
     return pathlib.Path(found)
+
+
+def examples() -> pathlib.Path:
+    """The folder of examples that comes with the program."""
+    root = program().resolve().parents[1]
+    for folder in (root / "share/rhizome/examples", root.parent / "examples"):
+        if folder.is_dir():
+            return folder
+    raise RhizomeError(f"there are no examples near '{program()}'",
+                       "they are in the wheel, the packages, and a clone")
 
 
 def version() -> str:
@@ -52,8 +69,8 @@ def main() -> int:
     os.execv(path, [str(path), *sys.argv[1:]])
 
 
-def run(command: str, *arguments: Path,
-        options: Mapping[str, Any] = {}) -> Answer:
+def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
+        progress: Optional[Progress] = None) -> Answer:
     """Runs a command and returns its answer; raises what it failed with.
 
     `options` are those of the command line with underscores: `clock_mhz=200`
@@ -65,7 +82,7 @@ def run(command: str, *arguments: Path,
         for name, value in options.items():
             words += _option(name, value, keep)
         words.append("--json")
-        status, out, err = _communicate(words)
+        status, out, err = _communicate(words, progress)
     answer = _answer(out)
     if status == 0 and answer is not None:
         return answer
@@ -122,23 +139,67 @@ def _text(value: Any) -> str:
     return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
-def _communicate(words: Sequence[str]) -> "tuple[int, str, str]":
+def _communicate(words: Sequence[str], progress: Optional[Progress] = None
+                 ) -> "tuple[int, str, str]":
+    # A session of its own: an interrupt of ours ends all that the program runs
+    # for it, and nothing else.
+    environment = {**os.environ, _PROGRESS: "1"} if progress else None
     with subprocess.Popen(words, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, errors="replace") as process:
+                          env=environment, start_new_session=True) as process:
         try:
-            out, err = process.communicate()
+            if progress:
+                out, err = _watch(process, progress)
+            else:
+                out, err = process.communicate()
         except BaseException:
-            # It removes what it began; a notebook's interrupt reaches only us.
-            process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=10)
-            process.kill()
+            _end(process)
             raise
-    return process.returncode, out, err
+    return (process.returncode, out.decode(errors="replace"),
+            err.decode(errors="replace"))
 
 
-def _answer(out: str) -> Union[Answer, None]:
+def _watch(process: "subprocess.Popen[bytes]",
+           progress: Progress) -> "tuple[bytes, bytes]":
+    """Like communicate, with `progress` called in this thread for each line
+    that the program overwrites on a terminal."""
+    assert process.stdout and process.stderr
+    out: List[bytes] = []
+    reader = threading.Thread(target=lambda stream: out.append(stream.read()),
+                              args=(process.stdout,), daemon=True)
+    reader.start()
+    err, line, shown = b"", b"", b""
+    while chunk := os.read(process.stderr.fileno(), 1 << 16):
+        # A line of progress stands between two carriage returns.
+        for part in re.split(rb"([\r\n])", chunk):
+            if part == b"\r":
+                line = line.replace(_ERASE, b"").strip()
+                if line and line != shown:
+                    shown = line
+                    progress(line.decode(errors="replace"))
+                line = b""
+            elif part == b"\n":
+                err += line.replace(_ERASE, b"") + part
+                line = b""
+            else:
+                line += part
+    reader.join()
+    process.wait()
+    return b"".join(out), err + line.replace(_ERASE, b"")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the program, which then removes what it began, and all that it
+    started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _answer(out: str) -> Optional[Answer]:
     try:
         answer = json.loads(out.strip().splitlines()[-1])
     except (ValueError, IndexError):
@@ -146,7 +207,7 @@ def _answer(out: str) -> Union[Answer, None]:
     return answer if isinstance(answer, dict) else None
 
 
-def _failure(status: int, answer: Union[Answer, None],
+def _failure(status: int, answer: Optional[Answer],
              err: str) -> RhizomeError:
     if answer and answer.get("refused"):
         return Refused([Refusal(**{key: each.get(key, "") for key in
@@ -154,12 +215,12 @@ def _failure(status: int, answer: Union[Answer, None],
                         for each in answer["refused"]])
     if answer and "limit" in answer:
         return GoalError(answer["limit"], answer.get("nearest"))
+    kind = UsageError if status == _BAD_USAGE else RhizomeError
     if answer and answer.get("error"):
-        return RhizomeError(answer["error"], answer.get("remedy", ""))
+        return kind(answer["error"], answer.get("remedy", ""))
     text = err.strip().replace("\nRun with --help for more information.", "")
     if not text:
         text = (f"rhizome ended with status {status}" if status >= 0 else
                 f"rhizome was ended by {signal.Signals(-status).name}")
     reason, _, remedy = text.partition("\n  remedy: ")
-    kind = UsageError if status == _BAD_USAGE else RhizomeError
     return kind(reason.replace("error: ", "", 1), remedy)

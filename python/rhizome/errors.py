@@ -7,12 +7,14 @@ from typing import Any, Mapping, Optional, Sequence
 
 
 class RhizomeError(Exception):
-    """A command failed. `reason` and, where there is one, `remedy`."""
+    """A command failed. `reason` and, where there are such, `remedy` and the
+    model's `node`; the empty string otherwise."""
 
-    def __init__(self, reason: str, remedy: str = "") -> None:
+    def __init__(self, reason: str, remedy: str = "", node: str = "") -> None:
         super().__init__(f"{reason}\n  remedy: {remedy}" if remedy else reason)
         self.reason = reason
         self.remedy = remedy
+        self.node = node
 
 
 class UsageError(RhizomeError):
@@ -35,11 +37,12 @@ class Refusal:
 
 
 class Refused(RhizomeError):
-    """The model is refused. `refusals` lists every reason, not only the first."""
+    """The model is refused. `refusals` lists every reason; `node`, `reason` and
+    `remedy` are the first one's."""
 
     def __init__(self, refusals: Sequence[Refusal]) -> None:
         first = refusals[0]
-        RhizomeError.__init__(self, first.reason, first.remedy)
+        RhizomeError.__init__(self, first.reason, first.remedy, first.node)
         self.refusals = list(refusals)
 
     def __str__(self) -> str:

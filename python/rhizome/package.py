@@ -6,20 +6,22 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _program
 from .errors import RhizomeError
 from .plan import Plan, Summary, number, table
-from ._program import Answer, Array, Data, Path
+from .tracing import Trace, traced
+from ._program import Answer, Array, Data, Path, Progress
 
 
 @dataclasses.dataclass(frozen=True)
 class Simulation:
     """Frames through simulated hardware: `mismatches` counts values that are
-    not the interpreter's, `measured` is None at levels without a clock."""
+    not the interpreter's, `measured` is None at levels without a clock, and
+    `outputs` has an array for each output, frames first."""
 
     frames: int
     mismatches: int
@@ -31,11 +33,14 @@ class Simulation:
     def _repr_html_(self) -> str:
         rows = [("frames", number(self.frames), ""),
                 ("mismatches", number(self.mismatches), "")]
-        for key in ("interval_cycles", "latency_cycles", "throughput_per_s"):
-            rows.append((key.replace("_", " "),
-                         number(getattr(self.predicted, key)),
-                         number(getattr(self.measured, key))
-                         if self.measured else ""))
+        for key in ("interval_cycles", "latency_cycles", "latency_us",
+                    "throughput_per_s"):
+            values = [getattr(each, key) if each else None
+                      for each in (self.predicted, self.measured)]
+            if values[1] is not None or not self.measured:
+                predicted, measured = ("" if value is None else number(value)
+                                       for value in values)
+                rows.append((key.replace("_", " "), predicted, measured))
         return table(rows, ("", "predicted", "measured"))
 
 
@@ -53,6 +58,20 @@ class Evaluation:
         return table([("frames", number(self.frames)),
                       ("correct", number(self.correct)),
                       ("accuracy", accuracy)])
+
+
+@dataclasses.dataclass(frozen=True)
+class Synthesis:
+    """What synthesis counts, by resource, and what the plan predicted."""
+
+    measured: Dict[str, float]
+    predicted: Dict[str, float]
+    json: Answer = dataclasses.field(repr=False)
+
+    def _repr_html_(self) -> str:
+        return table([(key, number(self.predicted.get(key, "")), number(value))
+                      for key, value in self.measured.items()],
+                     ("resource", "predicted", "measured"))
 
 
 class Package:
@@ -91,6 +110,7 @@ class Package:
 
     def simulate(self, inputs: Union[Data, Sequence[Data], None] = None, *,
                  level: str = "rtl", frames: Optional[int] = None,
+                 progress: Optional[Progress] = None,
                  **options: Any) -> Simulation:
         """Runs the hardware in simulation and compares it with the interpreter.
 
@@ -99,33 +119,54 @@ class Package:
         "bitstream". Further options are those of `rhizome simulate`.
         """
         answer, outputs = self._frames("simulate", inputs, {
-            "level": level, "frames": frames, **options})
-        measured = answer.get("measured")
-        return Simulation(answer["frames"], answer["mismatches"],
-                          Summary.of(answer.get("predicted")),
-                          Summary.of(measured) if measured else None,
-                          outputs, answer)
+            "level": level, "frames": frames, **options}, progress)
+        predicted = Summary.of(answer.get("predicted"))
+        measured = Summary.of(answer["measured"]) if answer.get(
+            "measured") else None
+        if measured and measured.latency_cycles and predicted.clock_mhz:
+            measured = dataclasses.replace(
+                measured, clock_mhz=predicted.clock_mhz,
+                latency_us=measured.latency_cycles / predicted.clock_mhz)
+        return Simulation(answer["frames"], answer["mismatches"], predicted,
+                          measured, outputs, answer)
 
     def infer(self, inputs: Union[Data, Sequence[Data]], *,
-              driver: str = "cpu", **options: Any) -> Union[Array, List[Array]]:
+              driver: str = "cpu", progress: Optional[Progress] = None,
+              **options: Any) -> Union[Array, List[Array]]:
         """The model's outputs on real tensors; one array, or a list if the
-        model has several outputs. driver: "cpu", "simulation", "uart" with
+        model has several outputs. Frames come first; a batch dimension of 1
+        in the model is left out. driver: "cpu", "simulation", "uart" with
         port=…, "udp", "mpi" or "opencl", as in `rhizome run`."""
         options.setdefault("no_check", driver == "cpu")
-        _, outputs = self._frames("run", inputs, {"driver": driver, **options})
+        _, outputs = self._frames("run", inputs, {"driver": driver, **options},
+                                  progress)
         return outputs[0] if len(outputs) == 1 else outputs
 
-    def evaluate(self, data: Data, labels: Optional[Data] = None,
+    def evaluate(self, data: Data, labels: Optional[Data] = None, *,
+                 progress: Optional[Progress] = None,
                  **options: Any) -> Evaluation:
-        """The accuracy on `data`, whose classes are `labels`."""
-        answer = _program.run("evaluate", self.folder, options={
-            "data": _array(data), "labels": _array(labels), **options})
-        return Evaluation(answer["frames"], answer.get("correct"),
-                          answer.get("accuracy"), answer)
+        """The accuracy on `data`, whose classes are `labels`; with rtl_frames=N
+        also that of the simulated hardware. Other options are those of
+        `rhizome evaluate`."""
+        return evaluated(self.folder, data, labels, progress, options)
 
-    def synth(self, **options: Any) -> Answer:
-        """Resources by synthesis beside the predicted ones."""
-        return _program.run("synth", self.folder, options=options)
+    def trace(self, data: Optional[Data] = None, *,
+              model: Optional[Path] = None, frames: Optional[int] = None,
+              progress: Optional[Progress] = None, **options: Any) -> Trace:
+        """The hardware's tensors on `data`, by default on the package's golden
+        vectors, layer by layer, as rhizome.trace does it. `model`, the file
+        that was compiled, adds the comparison with arithmetic without rounding."""
+        return traced(self.folder, data, progress, {
+            "model": model, "frames": frames, **options})
+
+    def synth(self, *, progress: Optional[Progress] = None,
+              **options: Any) -> Synthesis:
+        """Resources by synthesis beside the predicted ones; options are those
+        of `rhizome synth`."""
+        answer = _program.run("synth", self.folder, options=options,
+                              progress=progress)
+        return Synthesis(answer.get("measured", {}),
+                         answer.get("predicted", {}), answer)
 
     def report(self) -> pathlib.Path:
         """Draws the report again, with what was measured since."""
@@ -139,7 +180,8 @@ class Package:
 
     def _frames(self, command: str,
                 inputs: Union[Data, Sequence[Data], None],
-                options: Dict[str, Any]) -> "tuple[Answer, List[Array]]":
+                options: Dict[str, Any], progress: Optional[Progress]
+                ) -> "tuple[Answer, List[Array]]":
         with _program.files() as keep:
             many = ([] if inputs is None else
                     [inputs] if isinstance(inputs, (str, os.PathLike, np.ndarray))
@@ -147,8 +189,22 @@ class Package:
             results = [keep.new() for _ in self.outputs]
             answer = _program.run(command, self.folder, options={
                 "input": [keep.path(each) for each in many],
-                "output": results, **options})
-            return answer, [np.load(path) for path in results]
+                "output": results, **options}, progress=progress)
+            return answer, [_frames_first(np.load(path)) for path in results]
+
+
+def evaluated(model: Path, data: Data, labels: Optional[Data],
+              progress: Optional[Progress],
+              options: Mapping[str, Any]) -> Evaluation:
+    answer = _program.run("evaluate", model, progress=progress, options={
+        "data": _array(data), "labels": _array(labels), **options})
+    return Evaluation(answer["frames"], answer.get("correct"),
+                      answer.get("accuracy"), answer)
+
+
+def _frames_first(values: Array) -> Array:
+    """Without the model's own batch dimension, which is 1."""
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _array(data: Optional[Data]) -> Any:

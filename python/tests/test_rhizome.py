@@ -35,8 +35,8 @@ def test_compile_predicts_and_leaves_a_package(package):
 
 def test_infer_gives_what_evaluate_counts(package):
     logits = package.infer(IMAGES)
-    assert logits.shape[0] == len(IMAGES)
-    correct = int((logits.reshape(len(IMAGES), -1).argmax(1) == LABELS).sum())
+    assert logits.shape == (len(IMAGES), 10)
+    correct = int((logits.argmax(1) == LABELS).sum())
     measured = package.evaluate(IMAGES, LABELS)
     assert (measured.correct, measured.frames) == (correct, len(IMAGES))
     assert correct == 444
@@ -64,12 +64,126 @@ def test_a_plan_is_taken_again(package, tmp_path):
             [p.read_text() for p in package.rtl])
 
 
+def test_plans_are_edited_and_built(package, tmp_path):
+    plan = rhizome.explore(DIGITS, goal="throughput=100000/s")
+    edited = plan.edit({"conv2": "matvec?pe=16&simd=9"})
+    changed = {a.name for a, b in zip(plan.operations, edited.operations)
+               if a.option != b.option}
+    assert changed == {"conv2"}
+    assert edited["conv2"].option.startswith("stream/matvec?pe=16&simd=9&")
+    assert edited.predicted.lut > plan.predicted.lut
+    assert plan["conv2"].option == package.plan["conv2"].option
+    again = edited.edit({"conv3": {"generator": "dhm"}})
+    assert again["conv2"].option == edited["conv2"].option
+    assert again["conv3"].generator == "dhm"
+    faster = edited.edit(goal="throughput=140000/s", keep=False)
+    assert faster["conv2"].option == edited["conv2"].option
+    assert faster.predicted.throughput_per_s >= 140000
+    built = again.build(tmp_path / "edited.rhz")
+    assert built.plan.predicted == again.predicted
+    assert ([each.option for each in built.plan.operations] ==
+            [each.option for each in again.operations])
+
+
+def test_wrong_edits_say_what_would_work(package):
+    plan = rhizome.explore(DIGITS, goal="throughput=100000/s")
+    with pytest.raises(rhizome.UsageError) as caught:
+        plan.edit({"conv9": "matvec?pe=1"})
+    assert "conv9" in caught.value.reason and "conv2" in caught.value.remedy
+    with pytest.raises(rhizome.Refused) as caught:
+        plan.edit({"conv2": "stream/matvec?pe=7"})
+    assert caught.value.node == "conv2" and "pe=7" in caught.value.reason
+    assert "stream/matvec?pe=" in caught.value.remedy
+    with pytest.raises(rhizome.RhizomeError, match="read from a package"):
+        rhizome.Package(package.folder).plan.edit({"conv2": "matvec?pe=1"})
+
+
+def test_a_quantized_network_is_looked_at_and_compiled(tmp_path):
+    network = EXAMPLES / "pytorch/cnn.onnx"
+    quantized = rhizome.quantize(network, IMAGES[:100], bits=(6, 8),
+                                 layer_bits={"node_conv2d_1": (8, 8)})
+    layers = {layer.name: layer for layer in quantized.layers}
+    assert len(layers) > 4 and quantized.frames == 100
+    assert layers["node_conv2d_1"].weight_bits == 8
+    assert quantized["node_conv2d_2"].weight_bits == 6
+    for layer in quantized.layers:
+        if layer.activation_bits and layer.op != "input":
+            # The scale covers the range that was observed, but for what
+            # saturates on purpose.
+            codes = 2 ** layer.activation_bits
+            assert 0 <= layer.saturated < 0.05
+            assert layer.scale * codes >= 0.5 * (layer.high - layer.low)
+    assert 20 < quantized.snr_db < 60 and quantized.agreement > 0.95
+    lower = rhizome.quantize(network, IMAGES[:100], bits=4)
+    assert lower.snr_db < quantized.snr_db
+
+    # The same hardware as from the float network with the same options.
+    goal = "throughput=10000/s"
+    plan = rhizome.explore(quantized, goal=goal)
+    package = plan.build(tmp_path / "cnn.rhz")
+    options = {"calibration": IMAGES[:100],
+               "bits": ["6,8", "node_conv2d_1=8,8"]}
+    whole = rhizome.compile(network, goal=goal, output=tmp_path / "whole",
+                            **options)
+    assert whole.plan.predicted == package.plan.predicted == plan.predicted
+    assert ([p.read_text() for p in whole.rtl] ==
+            [p.read_text() for p in package.rtl])
+    measured = rhizome.evaluate(quantized, IMAGES[100:], LABELS[100:])
+    assert measured.correct == package.evaluate(
+        IMAGES[100:], LABELS[100:]).correct
+    assert measured.accuracy > 0.9
+
+
+def test_progress_is_told(tmp_path):
+    said = []
+    rhizome.explore(DIGITS, progress=said.append)
+    assert said and any("explore" in line for line in said)
+    assert not any("\r" in line or "\x1b" in line for line in said)
+
+    def stop(line):
+        raise RuntimeError(line)
+    with pytest.raises(RuntimeError, match="…"):
+        rhizome.compile(DIGITS, output=tmp_path / "never", progress=stop)
+    assert not (tmp_path / "never").exists()
+
+
+def test_an_interrupt_ends_what_the_program_runs(package, tmp_path,
+                                                 monkeypatch):
+    # A new folder for caches, so that Verilator has to build.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def running():
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                text = stat.read_text()
+                words = (stat.parent / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if text.rpartition(")")[2].split()[0] != "Z":
+                yield words.replace(b"\0", b" ").decode(errors="replace")
+
+    def building():
+        return [words for words in running()
+                if "verilator" in words and str(package.folder) in words]
+
+    def interrupt():
+        while not building():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        package.simulate(frames=2)
+    assert not building()
+
+
 def test_refusals_name_every_node():
     with pytest.raises(rhizome.Refused) as caught:
         rhizome.compile(EXAMPLES / "pytorch/cnn.onnx", output="unused.rhz")
     refusals = caught.value.refusals
     assert len(refusals) > 1 and all(r.op == "Conv" for r in refusals[:2])
     assert "--calibration" in refusals[0].remedy
+    assert caught.value.node == refusals[0].node != ""
     assert not pathlib.Path("unused.rhz").exists()
 
 
@@ -83,6 +197,8 @@ def test_goals_out_of_reach_name_the_limit():
 def test_wrong_options_and_files_are_told_apart(tmp_path):
     with pytest.raises(rhizome.UsageError, match="frobnicate"):
         rhizome.coverage(DIGITS, frobnicate=3)
+    with pytest.raises(rhizome.UsageError, match="--goal"):
+        rhizome.explore(DIGITS, goal="fast")
     with pytest.raises(rhizome.RhizomeError, match="No such file"):
         rhizome.explore(tmp_path / "absent.onnx")
     with pytest.raises(rhizome.RhizomeError, match="not a package"):
@@ -103,6 +219,18 @@ def test_kernels_are_called_with_arrays():
     t = np.einsum("il,jm,kn,elmn->eijk", S, S, S, u)
     wanted = np.einsum("li,mj,nk,elmn->eijk", S, S, S, D * t)
     np.testing.assert_allclose(v, wanted, rtol=1e-10)
+
+
+def test_formats_are_compared():
+    found = rhizome.formats(EXAMPLES / "kernels/gradient.cfd",
+                            ["half", "fixed<8,24>", "fixed<8,8>"])
+    by_name = {each.format: each for each in found}
+    assert len(found) == 3 and found.pareto
+    assert (by_name["fixed<8,24>"].relative_error <
+            by_name["fixed<8,8>"].relative_error)
+    assert (by_name["fixed<8,24>"].multiply_add_luts >
+            by_name["fixed<8,8>"].multiply_add_luts)
+    assert "fixed&lt;8,24&gt;" in found._repr_html_()
 
 
 def test_threads_run_side_by_side():
@@ -134,5 +262,23 @@ def test_an_interrupt_ends_the_program(monkeypatch, tmp_path):
 
 def test_notebooks_show_tables(package):
     shown = package._repr_html_()
-    assert "<table>" in shown and "conv2_matvec" in shown
+    assert "<table>" in shown and "stream/matvec" in shown
     assert "444" in package.evaluate(IMAGES, LABELS)._repr_html_()
+
+
+def test_a_trace_names_the_layer_that_saturates(package):
+    network = EXAMPLES / "pytorch/cnn.onnx"
+    trace = rhizome.trace(network, IMAGES[:20], number_format="fixed<1,7>")
+    assert trace.frames == 20 and trace.findings
+    found = trace.findings[0]
+    assert found.saturated > 0.001 and found.format == "fixed<1,7>"
+    assert found.finding.kind == "saturated" and found.finding.remedy
+    assert trace[found.name] is found
+    assert found.name in trace._repr_html_()
+    # On data like those it was trained on, compared with unrounded arithmetic.
+    own = package.trace(IMAGES[:20], model=DIGITS)
+    assert own.frames == 20 and len(own.layers) > 4
+    assert max(layer.saturated for layer in own.layers) < 0.02
+    assert min(layer.snr_db for layer in own.layers
+               if layer.snr_db is not None) > 15
+    assert trace["node_relu"].snr_db < 5

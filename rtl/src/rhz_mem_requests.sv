@@ -29,7 +29,7 @@ module rhz_mem_requests #(
   localparam int Pages     = (Words - 1) / (4096 / Bytes) + 1;
   localparam int AddrWidth = 12 + $clog2(Page + Pages);
   localparam int CountW    = (Bursts > 1) ? $clog2(Bursts) : 1;
-  localparam logic [AddrWidth-1:0] Base = AddrWidth'(Page) << 12;
+  localparam logic [AddrWidth-1:0] Base = AddrWidth'(64'(Page) << 12);
 
   logic fire, last, asked, arvalid_q, unused;
   logic [AddrWidth-1:0] next_q, araddr_q;

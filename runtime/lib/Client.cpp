@@ -35,7 +35,8 @@ Client::Client(Service service, ClientOptions wanted)
                  options.control),
       driver(endpoint), inputs(theService.inputs), outputs(theService.outputs),
       wasAlive(theService.nodes.size()), wasHeard(theService.nodes.size()),
-      sent(inputs.size()), got(outputs.size()) {
+      silences(theService.nodes.size()), sent(inputs.size()),
+      got(outputs.size()) {
   for (const runtime::Region &region : theService.regions)
     lanes.push_back({region, {}});
   if (lanes.empty())
@@ -51,6 +52,15 @@ Client::Client(Service service, ClientOptions wanted)
 }
 
 Client::~Client() = default;
+
+void ClientStatistics::answered(Time started, Time now) {
+  const Time took = now - started;
+  shortest = std::min(shortest, took);
+  longest = std::max(longest, took);
+  sum += took;
+  latency.add(double(took) * 1e-9);
+  ++frames;
+}
 
 std::string Client::silentNodes() const {
   std::string text;
@@ -94,6 +104,7 @@ void Client::watch(Time now) {
     wasAlive[i] = alive;
     bool first = alive && !wasHeard[i];
     wasHeard[i] = wasHeard[i] || alive;
+    silences[i] += !alive;
     if (first || !onEvent)
       continue;
     const NodeInfo &node = theService.nodes[i];
@@ -251,13 +262,8 @@ void Client::finish(Lane &lane, Time now) {
   const size_t reached =
       std::min(*std::min_element(gotten, gotten + ptrdiff_t(ports.outputs)),
                *std::min_element(posted, posted + ptrdiff_t(ports.inputs)));
-  for (; lane.complete < reached; ++lane.complete) {
-    Time took = now - lane.pending[lane.complete].started;
-    counts.shortest = std::min(counts.shortest, took);
-    counts.longest = std::max(counts.longest, took);
-    counts.sum += took;
-    ++counts.frames;
-  }
+  for (; lane.complete < reached; ++lane.complete)
+    counts.answered(lane.pending[lane.complete].started, now);
 }
 
 bool Client::post(size_t region, Frame frame, std::string &error) {
@@ -311,6 +317,17 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
 ClientStatistics Client::statistics() const {
   ClientStatistics result = counts;
   result.link = endpoint.counters();
+  for (size_t i = 0; i < theService.nodes.size(); ++i) {
+    const NodeState &state = controller.nodes()[i];
+    auto place = options.places.find(theService.nodes[i].address);
+    result.nodes.push_back({theService.nodes[i].name,
+                            place == options.places.end() ? "" : place->second,
+                            state.alive && state.joined, silences[i]});
+  }
+  if (sharing) {
+    result.replicas = sharing->count();
+    result.replicasUp = sharing->countUsable();
+  }
   return result;
 }
 } // namespace rhizome::link

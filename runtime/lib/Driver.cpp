@@ -166,8 +166,10 @@ Status Driver::launch(size_t number) {
       isWritten[i] = false;
     }
   Status status = noted(doLaunch(number, std::move(inputs)));
-  if (!status)
+  if (!status) {
+    ++counts.faults;
     return status;
+  }
   started.push_back({number, Clock::now()});
   ++counts.launched;
   return {};
@@ -182,7 +184,7 @@ Status Driver::wait(Duration patience) {
   const size_t region = started.front().region;
   Status status = noted(doWait(region, patience, outputs));
   if (!status) {
-    counts.timeOuts += status.fault == Fault::TimeOut;
+    ++(status.fault == Fault::TimeOut ? counts.timeOuts : counts.faults);
     // A wrong answer is an answer: the frame is done with.
     if (status.fault == Fault::Device)
       started.pop_front();
@@ -196,6 +198,7 @@ Status Driver::wait(Duration patience) {
   counts.shortest = counts.done ? std::min(counts.shortest, took) : took;
   counts.longest = std::max(counts.longest, took);
   counts.sum += took;
+  counts.latency.add(std::chrono::duration<double>(took).count());
   ++counts.done;
   return {};
 }

@@ -35,8 +35,8 @@ Design designOf(const rhz_model &model, std::string folder) {
     design.images.push_back(fileOf(model.images[k]));
   for (size_t k = 0; k < model.segment_count; ++k) {
     const rhz_segment &segment = model.segments[k];
-    design.segments.push_back(
-        {fileOf(segment.file), segment.memory, segment.bank, segment.address});
+    design.segments.push_back({fileOf(segment.file), segment.memory,
+                               segment.bank, segment.address, segment.port});
   }
   design.keepsState = model.kept_count > 0;
   Region next;

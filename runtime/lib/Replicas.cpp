@@ -87,9 +87,10 @@ bool Sharing::isUsable(const Replica &replica) const {
   });
 }
 
-bool Sharing::isPossible() const {
-  return std::any_of(replicas.begin(), replicas.end(),
-                     [&](const Replica &replica) { return isUsable(replica); });
+size_t Sharing::countUsable() const {
+  return size_t(
+      std::count_if(replicas.begin(), replicas.end(),
+                    [&](const Replica &replica) { return isUsable(replica); }));
 }
 
 bool Sharing::canTake(const Replica &replica,
@@ -169,11 +170,7 @@ void Sharing::receive(Lane &lane, size_t replica, Time now,
       continue;
     sent.job->state = Job::Done;
     sent.job->answers = std::move(sent.answers);
-    const Time took = now - sent.job->started;
-    counts.shortest = std::min(counts.shortest, took);
-    counts.longest = std::max(counts.longest, took);
-    counts.sum += took;
-    ++counts.frames;
+    counts.answered(sent.job->started, now);
   }
 }
 
@@ -208,8 +205,10 @@ void Sharing::work(Time now, ClientStatistics &counts) {
     for (Lane &lane : lanes)
       receive(lane, r, now, counts);
     const bool usable = isUsable(replicas[r]);
-    if (wasUsable[r] && !usable)
+    if (wasUsable[r] && !usable) {
       release(r, counts);
+      ++counts.failovers;
+    }
     wasUsable[r] = usable;
   }
   for (Lane &lane : lanes)

@@ -39,7 +39,9 @@ public:
   /// The epoch is over: what has no answer is sent again.
   void restart(ClientStatistics &counts);
   /// Whether some replica has all its nodes.
-  bool isPossible() const;
+  bool isPossible() const { return countUsable() > 0; }
+  size_t count() const { return replicas.size(); }
+  size_t countUsable() const;
 
 private:
   struct Job {

@@ -70,11 +70,20 @@ private:
     link::ClientStatistics known = client->statistics();
     statistics.repeated = known.repeated;
     statistics.resent = known.link.resent;
+    statistics.datagramsSent = known.link.sent;
+    statistics.datagramsReceived = known.link.received;
+    statistics.failovers = known.failovers;
+    statistics.replicas = known.replicas;
+    statistics.replicasUp = known.replicasUp;
+    for (link::ClientStatistics::Node &node : known.nodes)
+      statistics.nodes.push_back({std::move(node.name), std::move(node.place),
+                                  node.isUp, node.silences});
     if (!known.frames)
       return;
     statistics.shortest = Duration(known.shortest);
     statistics.longest = Duration(known.longest);
     statistics.sum = Duration(known.sum);
+    statistics.latency = known.latency;
   }
 
   bool isCancelled() const {

@@ -3,6 +3,7 @@
 first ones, which must give the same bits and therefore the same classes."""
 import networks
 import numpy as np
+import pages
 from framework import slug
 
 EXAMPLES = networks.ROOT / "examples/digits"
@@ -133,3 +134,65 @@ def first_frames(suite, name):
                                   f": {result.message}"), result.command)
     suite.check(correct["functional"] == correct["rtl"],
                 f"{name}: both levels name the same classes")
+
+
+def images(suite):
+    """Folders of PNG files in the place of arrays, prepared as they need; the
+    answers of single frames and the top classes."""
+    model = networks.ROOT / "examples/digits/digits_qdq_int8.onnx"
+    frames = np.load(networks.ROOT / "examples/digits/test_images.npy")
+    labels = np.load(networks.ROOT / "examples/digits/test_labels.npy")
+    # As the folders order them.
+    order = np.argsort(labels, kind="stable")
+    np.save(suite.work / "x.npy", frames[order])
+    np.save(suite.work / "y.npy", labels[order])
+    pages.write_digits(suite.work / "val", frames, labels)
+    arrays = suite.run("evaluate", model, "--data", suite.work / "x.npy",
+                       "--labels", suite.work / "y.npy", "--json", "--output",
+                       suite.work / "scores.npy", "--top", 2)
+    csv = suite.work / "val.csv"
+    folder = suite.run("evaluate", model, "--data", suite.work / "val",
+                       "--images", "crop=8,gray", "--normalize", "0..255",
+                       "--json", "--top", 2, "--predictions", csv)
+    one, two = ((r.json or {}).get("forms", [{}])[0] for r in (arrays, folder))
+    suite.check(one and one["correct"] == two["correct"] < len(frames)
+                and one["top_correct"] == two["top_correct"] > one["correct"],
+                f"images as arrays: {one} {two} {folder.message[:200]}",
+                folder.command)
+    scores = np.load(suite.work / "scores.npy").reshape(-1, 10)
+    best = np.argsort(-scores, axis=1, kind="stable")
+    suite.check(one["top_correct"] == (best[:, :2].T == labels[order]).sum(),
+                "the top classes are numpy's")
+    rows = [line.split(",") for line in csv.read_text().splitlines()]
+    want = [[str(f), str(suite.work / f"val/{labels[i]}/{i:03}.png"),
+             str(labels[i]), str(best[f, 0]),
+             " ".join(str(c) for c in best[f, :2])]
+            for f, i in enumerate(order)]
+    suite.check(rows[0] == ["frame", "file", "label", "class", "score", "top"]
+                and [r[:4] + r[5:] for r in rows[1:]] == want
+                and all(abs(float(r[4]) - scores[f].max()) < 1e-3
+                        for f, r in enumerate(rows[1:])),
+                f"a line for each frame: {rows[1]}")
+    for words, wanted in (
+            (["--images", "gray"], "e.g. --images resize=256,crop=224"),
+            (["--images", "crop=11"], "too few for a crop of 11 x 11"),
+            (["--images", "crop=8,grey"], "'grey' is no step")):
+        result = suite.run("evaluate", model, "--data", suite.work / "val",
+                           "--normalize", "0..255", *words)
+        suite.check(result.status in (1, 2) and wanted in result.err,
+                    f"{words}: {result.message[:160]}", result.command)
+    full = suite.run("evaluate", model, "--data", suite.work / "x.npy",
+                     "--predictions", "/dev/full")
+    suite.check(full.status == 1 and "'/dev/full' cannot be written" in full.err,
+                f"a full disk: {full.message}", full.command)
+    prepared = [suite.run(
+        "compile", networks.ROOT / "examples/pytorch/cnn.onnx", *data,
+        "--goal", "throughput=1000/s", "--json", "-o", suite.work / "c.rhz")
+        for data in (["--calibration", suite.work / "x.npy"],
+                     ["--calibration", suite.work / "val",
+                      "--calibration-images", "gray,crop=8x8",
+                      "--calibration-normalize", "0..255"])]
+    suite.check(prepared[0].status == 0 and prepared[0].json["quantization"]
+                == (prepared[1].json or {}).get("quantization"),
+                "samples for quantization are prepared alike "
+                f"{prepared[1].message[:200]}", prepared[1].command)

@@ -262,7 +262,13 @@ CPP = """#include "rhizome/runtime/drivers.h"
 #include <vector>
 using namespace rhizome::runtime;
 int main(int, char **argv) {
-  Inference device(rhizome_model, argv[1], makeUartDriver({argv[2], 1000000}));
+  SimulationOptions simulation;
+  simulation.program = argv[3];
+  simulation.folder = std::string(argv[1]) + "/nodes/node0/rtl";
+  Inference device(rhizome_model, argv[1],
+                   std::string(argv[2]) == "uart"
+                       ? makeUartDriver({argv[3], 1000000})
+                       : makeSimulationDriver(simulation));
   device.patience = std::chrono::seconds(60);
   if (Status status = device.open(); !status)
     return std::fprintf(stderr, "%s\\n", status.text.c_str()), 1;
@@ -331,9 +337,13 @@ def mnist(suite):
     result = run_program([sys.executable, client, "simulation", "--input",
                           files["images"], "--labels", files["labels"]])
     right = int((result.out.split() or [0])[0])
-    suite.check(result.status == 0 and right >= 450,
-                f"Python, simulation: {result.out.strip()} {result.err[-300:]}",
-                result.command)
+    said = suite.run("evaluate", package, "--data", files["images"], "--labels",
+                     files["labels"], "--float-frames", 0, "--json").json or {}
+    correct = [form["correct"] for form in said.get("forms", [])
+               if form["form"] == "integer"]
+    suite.check(result.status == 0 and correct == [right] and right >= 450,
+                f"Python, simulation: {result.out.strip()}, 'evaluate' counts "
+                f"{correct} {result.err[-300:]}", result.command)
     answer = suite.run("simulate", package, "--level", "bitstream", "--input",
                        files["images"], "-n", 1, "--json").json or {}
     if not suite.check(answer.get("mismatches") == 0, "the bitstream computes"):
@@ -341,6 +351,7 @@ def mnist(suite):
     board = Board(answer["simulator"], package)
     over_line(suite, np, board, own, files)
     board.close()
+    in_simulation(suite, np, package, own, files, right)
 
 
 def over_line(suite, np, board, own, files, frames=8):
@@ -371,7 +382,7 @@ def over_line(suite, np, board, own, files, frames=8):
         suite.check(result.status == 0, f"{words[1]}: {result.message}",
                     result.command)
     for name, words in (("C", [build / "example", own, "uart"]),
-                        ("C++", [build / "digits", own])):
+                        ("C++", [build / "digits", own, "uart"])):
         before = board.frames
         result = run_program(["sh", "-c", 'exec "$@" < "$0"', text, *words,
                               board.port])
@@ -386,3 +397,24 @@ def over_line(suite, np, board, own, files, frames=8):
                     f"{name}, UART of the bitstream: the same scores "
                     f"{result.err}{board.problem}, {board.frames - before} "
                     "frames", result.command)
+
+
+def in_simulation(suite, np, package, own, files, right):
+    """C and C++ through the simulated design: as many are right as in Python.
+    In `own`, the client's build files are not as they were."""
+    answer = suite.run("simulate", package, "-n", 1, "--json").json or {}
+    images, labels = np.load(files["images"]), np.load(files["labels"])
+    text = suite.work / "images.txt"
+    text.write_text("\n".join(" ".join(f"{v:.9g}" for v in image.reshape(-1))
+                              for image in images))
+    build = suite.work / "client"
+    for name, program in (("C", "example"), ("C++", "digits")):
+        result = run_program(["sh", "-c", 'exec "$@" < "$0"', text,
+                              build / program, own, "simulation",
+                              answer.get("simulator", "")])
+        scores = np.array([line.split() for line in result.out.splitlines()],
+                          np.float32).reshape(-1, 10)
+        found = int((scores.argmax(1) == labels[:len(scores)]).sum())
+        suite.check(result.status == 0 and len(scores) == len(images)
+                    and found == right, f"{name}, simulation: {found} of "
+                    f"{len(scores)} right {result.err[-300:]}", result.command)

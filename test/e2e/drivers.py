@@ -135,7 +135,7 @@ def client(suite, np, package, wanted):
                 made.command)
     made = run_program(["c++", "-std=c++20", include, host
                         / "rhizome_client.cpp", host / "service.cpp", host
-                        / "cpu.cpp", suite.work / "example.o", *objects,
+                        / "cpu.cpp", host / "xrt.cpp", suite.work / "example.o", *objects,
                         library, "-lsodium", "-lpthread", "-lm", "-ldl", "-o",
                         program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",

@@ -14,6 +14,7 @@ import bounded
 import boards
 import clients
 import cluster
+import configs
 import dies
 import drivers
 import explore
@@ -25,10 +26,12 @@ import homes
 import imports
 import install
 import kernels
+import look
 import nodecases
 import nodes
 import operations
 import packages
+import pages
 import phases
 import plans
 import python
@@ -41,9 +44,11 @@ import site_pages
 import strangers
 import styles
 import tasks
+import testbench
 import torchmlir
 import trained
 import vendorflows
+import vendorruns
 import weights
 import wheels
 
@@ -51,6 +56,7 @@ SUITES = {
     "hardware": hardware.hardware,      # NETWORK quick|all
     "smallest": hardware.smallest,      # NETWORK
     "accuracy": accuracy.accuracy,      # NETWORK
+    "images": accuracy.images,
     "first-frames": accuracy.first_frames,  # NETWORK
     "kws": accuracy.kws,
     "mnist": trained.mnist,             # NAME…
@@ -59,6 +65,9 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "explore": explore.explore,
+    "configs": configs.configs,
+    "pages": pages.pages,
+    "pages-long": pages.pages_long,
     "faults-kills": faults.kills,       # COUNT [COMMAND…]
     "faults-cache": faults.one_cache,   # COMMAND
     "faults-disks": faults.disks,
@@ -117,14 +126,26 @@ SUITES = {
     "dies": dies.dies,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
+    "weights-layers": weights.layers,
     "wheel": wheels.wheel,
     "python": python.python,
+    "python-documents": python.documents,
+    "python-bitstream": python.bitstream,
     "site": site_pages.site,
+    "trace": look.trace,
+    "trace-calibrated": look.trace_calibrated,
+    "trace-pttcnn": look.trace_pttcnn,
+    "testbench": testbench.plain,
+    "testbench-cocotb": testbench.cocotb,
+    "elaborate": testbench.elaborate,
     "report": report.report,
     "report-baseline": report.baseline,
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "vendor-kernel": vendorflows.reading_kernel,
+    "vendor-runs": vendorruns.vendor_runs,
+    "dma-drivers": vendorruns.dma_drivers,
+    "axi-models": vendorflows.axi_models,
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,

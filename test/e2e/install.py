@@ -49,10 +49,20 @@ def install_into(suite, folder):
     if not suite.check(done.status == 0, "cmake --install", done.command):
         print(done.message)
         return
+    # `make demo` builds this target, and the tour needs all of it.
+    tools = run_program(["ninja", "-C", build, "-t", "query",
+                         "tools/rhizome-tools"])
+    has_ranks = (build / "bin/rhizome-rank").exists()
+    suite.check(tools.status == 0 and all(
+        f"bin/{name}\n" in tools.out or f" {name}\n" in tools.out
+        for name in ["rhizome", "rhizome-opt", "rhizome-node"]
+        + ["rhizome-rank"] * has_ranks),
+        f"rhizome-tools is every program of the tour: {tools.out}",
+        tools.command)
     tour.mkdir()
     shutil.copytree(prefix / "share/rhizome/examples", tour / "examples")
     hidden = Hidden(suite, prefix, tour)
-    tour_of(suite, hidden, (build / "bin/rhizome-rank").exists())
+    tour_of(suite, hidden, has_ranks)
     helped(suite, hidden, prefix)
 
 

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.request
 
 import networks
 from cluster import ACCEPT, behind_a_faster_host, service
@@ -77,6 +78,8 @@ class Node:
         if "listens" not in line:
             raise RuntimeError(f"{name} does not start: {line}"
                                + self.process.stderr.read())
+        self.metrics = (self.process.stderr.readline().split()[-1]
+                        if "--metrics" in more else None)
 
     def kill(self):
         self.process.kill()
@@ -359,6 +362,15 @@ def lives_and_dies(suite, package, places, nodes, start):
                 f"{answer['repeated']} frames were sent again")
 
 
+def scraped(place):
+    """{name with its labels: value} of a page of metrics."""
+    with urllib.request.urlopen(place, timeout=5) as page:
+        text = page.read().decode()
+    return {name: float(value) for name, _, value in
+            (line.rpartition(" ") for line in text.splitlines()
+             if not line.startswith("#"))}
+
+
 def failover(suite):
     """Four replicas: one is killed and brought back, then one is never there.
     No frame is lost, and none waits for it."""
@@ -379,7 +391,7 @@ def failover(suite):
         f"{len(names)} replicas of the network")
 
     def start(name):
-        return Node(suite, package, name, places)
+        return Node(suite, package, name, places, "--metrics", "0")
 
     with running([start(name) for name in names]) as nodes:
         # Late datagrams keep the client at work for some seconds.
@@ -412,7 +424,8 @@ def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
     process = subprocess.Popen(
         [str(w) for w in (suite.rhizome, "run", package, "-n", frames, "--json",
                           "--outstanding", 16, "--no-check", "--output",
-                          files[0], "--patience-s", "30", *at(places))],
+                          files[0], "--metrics", "0", "--patience-s", "30",
+                          *at(places))],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(
@@ -430,15 +443,43 @@ def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
     def told(word):
         return lambda: any(name in line and word in line for line in lines)
 
+    def metrics():
+        place = next(line.split()[-1] for line in lines
+                     if line.startswith("metrics at "))
+        return scraped(place)
+
+    down = 'rhizome_node_up{node="%s",place="%s"}' % (name, places[name])
     suite.check(wait_for(lambda: relay.seen > 3000), "the client is at work")
+    before = metrics()
+    suite.check(before["rhizome_replicas_up"] == NODES and before[down] == 1
+                and before["rhizome_requests_total"]
+                > before["rhizome_answers_total"] > 0,
+                f"its metrics: {before['rhizome_answers_total']:.0f} answers")
     nodes[2].kill()
     suite.check(wait_for(told("its frames go to the others")),
                 f"it is told: {lines}")
+    suite.check(wait_for(lambda: metrics()[down] == 0),
+                "the metrics tell it, too")
+    now = metrics()
+    suite.check(now["rhizome_replicas_up"] == NODES - 1
+                and now["rhizome_failovers_total"] == 1
+                and now["rhizome_node_silences_total{node=\"%s\"}" % name] == 1
+                and now["rhizome_request_seconds_bucket{le=\"+Inf\"}"]
+                == now["rhizome_request_seconds_count"]
+                >= now["rhizome_answers_total"],
+                f"replicas up, failovers, latencies: {now}")
     before = relay.seen
     suite.check(wait_for(lambda: relay.seen > before + 1000),
                 "the others go on")
     nodes[2] = start(name)
     suite.check(wait_for(told("anew")), f"it is taken back: {lines}")
+    suite.check(wait_for(lambda: metrics()["rhizome_replicas_up"] == NODES),
+                "all replicas are up again")
+    own = scraped(nodes[0].metrics)
+    suite.check(own['rhizome_node_frames_total{node="%s"}' % nodes[0].name] > 0
+                and own['rhizome_node_busy_seconds_total{node="%s"}'
+                        % nodes[0].name] > 0,
+                f"a node's metrics: {own}")
     out, _ = process.communicate(timeout=300)
     reader.join()
     answer = json.loads(out.strip().splitlines()[-1])
@@ -446,7 +487,7 @@ def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
                        "--no-check", "--output", files[1])
     suite.check(process.returncode == 0 and result.status == 0
                 and files[0].read_bytes() == files[1].read_bytes()
-                and 0 < answer["repeated"],
+                and answer["frames"] == frames and 0 < answer["repeated"],
                 f"{answer['frames']} answers are the CPU's, "
                 f"{answer['repeated']} frames were sent again, "
                 f"{answer['measured']['throughput_per_s']:.0f}/s", result.command)

@@ -189,12 +189,43 @@ def told(suite):
     suite.check(result.status == 1 and "does not fit 'ice40-up5k': " in result.err
                 and "goal" not in result.err.split("\n")[0],
                 f"what does not fit: {result.message[:200]}", result.command)
+    # Whose roofs coverage shows, and that they are of single operations.
+    result = suite.run("coverage", GOOD, **LIMITS)
+    suite.check(re.search(r"xcku060-role at .* of each operation alone",
+                          result.out),
+                "coverage says what its bounds are of", result.command)
+    # A plan for other devices.
+    plain = suite.work / "plain.rhz"
+    suite.run("compile", GOOD, "--goal", "throughput=10000/s", "-o", plain,
+              **LIMITS)
+    result = plan("--plan", plain, "--device", "ice40-hx8k")
+    suite.check(result.status == 1 and "a 'xcku060-role', none is left of those "
+                "given: ice40-hx8k" in result.err,
+                f"a plan for another device: {result.message[:200]}",
+                result.command)
+    shutil.rmtree(plain)
     # A clock that no design reaches, and the highest that one may.
-    for clock, wanted in (("585", False), ("586", True)):
+    for clock, refused in (("585", False), ("586", True)):
         result = plan("--clock-mhz", clock)
-        suite.check(result.status == 0 and wanted == (
-            f"note: the clock of {clock} MHz is beyond 585 MHz" in result.err),
+        suite.check(result.status == int(refused) and refused == (
+            f"{clock} MHz is beyond 585 MHz" in result.err),
             f"{clock} MHz on a KU060: {result.err[:200]}", result.command)
+    # The best one by the delays of the family, which says why; a board has one.
+    own = plan("--json").json["predicted"]
+    best = plan("--clock-mhz", "auto", "--json").json["predicted"]
+    suite.check(best["clock_mhz"] == 225 and best["throughput_per_s"]
+                > own["throughput_per_s"] * 1.2,
+                f"auto takes {best['clock_mhz']} MHz: "
+                f"{best['throughput_per_s']:.0f} per second")
+    result = plan("--clock-mhz", "auto")
+    suite.check("clock of 225 MHz: 9 levels of logic of 0.45 ns" in result.err,
+                f"what limits it: {result.err[:200]}")
+    result = plan("--clock-mhz", "auto", "--device", "lfe5u-85f")
+    suite.check("clock of 93 MHz: the longest path of designs routed for ecp5"
+                in result.err, f"a family that was routed: {result.err[:200]}")
+    result = plan("--clock-mhz", "auto", "--board", "icebreaker")
+    suite.check(result.status == 1 and "oscillator of icebreaker" in result.err,
+                f"a board's clock: {result.err[:200]}")
 
 
 def former_spellings(suite):
@@ -239,6 +270,8 @@ def bad_options(suite):
                          "did you mean '--goal'"),
                         (["help", "comple"], "did you mean 'compile'"),
                         (["--versoin"], "did you mean '--version'"),
+                        (["version"], "did you mean '--version'"),
+                        (["formats", GOOD], "is no kernel"),
                         (["coverage", GOOD, "--frobnicate=3"],
                          "'coverage' has no option '--frobnicate'"),
                         (["compile", GOOD, "--number-format", "fixed<64,32>"],
@@ -252,8 +285,16 @@ def bad_options(suite):
                     f"{args[0]}: {result.message[:100]}", result.command)
     told(suite)
     former_spellings(suite)
-    for args in (["help"], ["help", "compile"]):
-        asked = suite.run(*args[1:], "--help", **LIMITS)
+    result = suite.run("explore", GOOD, "--device", "xczu3e", **LIMITS)
+    suite.check("unknown device 'xczu3e'; did you mean 'xczu3eg'? Known are "
+                in result.err, f"a misspelled device: {result.message[:90]}",
+                result.command)
+    nothing = suite.run(**LIMITS)
+    suite.check(nothing.status == 2 and nothing.err == suite.run("--help").out,
+                "without a word, what there is", nothing.command)
+    for args in (["help", "help"], ["help"], ["help", "compile"]):
+        words = [word for word in args if word != "help"]
+        asked = suite.run(*words, "--help", **LIMITS)
         result = suite.run(*args, **LIMITS)
         suite.check(result.status == 0 and result.out == asked.out,
                     f"{' '.join(args)} is --help", result.command)
@@ -279,6 +320,16 @@ def bad_options(suite):
     suite.check(result.status == 1 and "'nextpnr-ice40' is missing" in result.err
                 and not (suite.work / "no.rhz").exists(),
                 f"--bitstream without tools: {result.err}", result.command)
+    # The same of ranks, before the designs are built.
+    pair = suite.work / "pair.rhz"
+    suite.run("compile", GOOD, "--cluster", "ku060x2", "-o", pair)
+    result = run_program(["env", f"PATH={tools}",
+                          f"XDG_CACHE_HOME={suite.work / 'cache'}",
+                          suite.rhizome, "simulate", pair, "--level",
+                          "cluster", "-n", 1])
+    suite.check(result.status == 1 and "'mpirun' is missing" in result.err
+                and not list((suite.work / "cache").rglob("*.so")),
+                f"a cluster without MPI: {result.err}", result.command)
     for args in (["--help"], ["--version"], ["compile", "--help"],
                  ["simulate", "--help"], ["evaluate", "--help"],
                  ["synth", "--help"], ["targets"], ["doctor"]):

@@ -129,7 +129,8 @@ def client_of(suite, package):
                 made.command)
     made = run_program(["c++", "-std=c++20", include,
                         host / "rhizome_client.cpp", host / "service.cpp",
-                        host / "cpu.cpp", suite.work / "example.o",
+                        host / "cpu.cpp", host / "xrt.cpp",
+                        suite.work / "example.o",
                         package / "model/cpu.o", library, "-lsodium", "-lpthread",
                         "-lm", "-ldl", "-o", program])
     if not suite.check(made.status == 0, f"c++ takes the client {made.message}",

@@ -11,10 +11,12 @@ import pathlib
 import shutil
 import stat
 import subprocess
+import sys
 import time
 import xml.etree.ElementTree
 
 import cluster
+import framework
 import networks
 from framework import run_program
 
@@ -90,7 +92,8 @@ def files_as_said(suite, device, node, flows):
     suite.check(set(said) == flows, f"{device} has the flows {sorted(flows)}: "
                                     f"{sorted(said)}")
     there = {f.relative_to(node).as_posix() for f in node.rglob("*")
-             if f.is_file() and f.relative_to(node).parts[0] != "rtl"}
+             if f.is_file() and f.relative_to(node).parts[0] not in (
+                 "rtl", "tb")}
     wanted = {f"{flow}/{name}" for flow, what in said.items()
               for name in what["files"]} | {"design.mlir", "timeline.json"}
     suite.check(there == wanted, f"{device}: the files that targets names "
@@ -159,10 +162,11 @@ def the_checker_checks(suite, node, period):
     """The stubs refuse what the tools would: each damage is detected."""
     vivado = node / "vivado"
     damages = {
-        "an unknown command": ("build.tcl", "opt_design\n", "opt_disign\n"),
-        "an unknown option": ("build.tcl", "-hierarchical", "-hierarchic"),
-        "a step too early": ("build.tcl", "opt_design\nplace_design",
-                             "place_design\nopt_design"),
+        "an unknown command": ("implement.tcl", "opt_design\n", "opt_disign\n"),
+        "an unknown option": ("implement.tcl", "-hierarchical",
+                              "-hierarchic"),
+        "a step too early": ("implement.tcl", "opt_design\n  place_design",
+                             "place_design\n  opt_design"),
         "another top": ("sources.tcl", "set top rhz_top", "set top rhz_tip"),
         "a missing file": ("sources.tcl", "rhz_top.sv", "rhz_tip.sv"),
         "a file left out": ("sources.tcl", "  rhz_counter.sv\n", ""),
@@ -396,6 +400,124 @@ def reading_kernel(suite, device="xczu3eg"):
                 f"{device}: the kernel computes what the design does, also "
                 f"when it is started again: {result.message[-300:]}"
                 f"{result.out[-200:]}", result.command)
+
+
+def packed(codes, element, data_width):
+    """Elements next to each other, in whole beats."""
+    width = element["width"]
+    word = sum((int(code) & (1 << width) - 1) << k * width
+               for k, code in enumerate(codes))
+    beats = -(-len(codes) * width // data_width)
+    return word.to_bytes(beats * data_width // 8, "little")
+
+
+def small_network(suite):
+    """A convolution and a dense layer."""
+    b = framework.needed("onnxkit").Builder()
+    x = b.quantized(b.input([1, 3, 6, 6]), 0.25)
+    x = b.node("Conv", x, b.weights(8, 3, 3, 3), kernel_shape=[3, 3])
+    x = b.node("Flatten", b.quantized(b.node("Relu", x), 2.0))
+    b.output(b.quantized(b.node("Gemm", x, b.weights(10, 128), transB=1), 8.0))
+    path = suite.work / "small.onnx"
+    path.write_bytes(b.model().SerializeToString())
+    return path
+
+
+def border_frames(suite, package, plan, count=6):
+    """Random frames at the ports, and what the interpreter makes of them."""
+    np = framework.needed("onnxkit").np
+    into, out = plan["host"]["to_device"][0], plan["host"]["from_device"][0]
+    shape = plan["host"]["inputs"][into["tensor"]]["shape"]
+    low, high = into["element"]["lo"], into["element"]["hi"]
+    codes = np.random.default_rng(7).integers(low, high + 1, [count, *shape])
+    scale, zero = (np.array(into[k], "float32") for k in ("scale", "zero_point"))
+    np.save(suite.work / "x.npy", ((codes - zero) * scale).astype("float32"))
+    made = suite.run("simulate", package, "--level", "functional", "--input",
+                     suite.work / "x.npy", "-n", count, "--output",
+                     suite.work / "y.npy")
+    suite.check(made.status == 0, "the interpreter computes its results"
+                + (f": {made.message}" if made.status else ""),
+                made.command)
+    values = np.load(suite.work / "y.npy").reshape(count, -1)
+    scale, offset, zero = (np.array(out[k] or [0], "float64")
+                           for k in ("scale", "offset", "zero_point"))
+    results = np.rint((values - offset) / scale + zero).astype("int64")
+
+    def ordered(frame, border):
+        """A tensor's elements as they pass the port."""
+        places = np.zeros(1, "int64")
+        for axis in border["order"]:
+            places = np.add.outer(places, np.arange(axis["size"])
+                                  * axis["stride"]).reshape(-1)
+        return packed(frame.reshape(-1)[places], border["element"],
+                      border["data_width"]).hex()
+    return [{"in": ordered(x, into), "out": ordered(y, out)}
+            for x, y in zip(codes, results)]
+
+
+def axi_models(suite, device="xczu3eg"):
+    """The kernel between AXI models of others: cocotbext-axi's."""
+    runner = framework.needed("cocotb_tools.runner")
+    framework.needed("cocotbext.axi")
+    suite.tool("iverilog")
+    package = suite.work / "kernel.rhz"
+    result = suite.compile(small_network(suite), (), "throughput=200000/s",
+                           package, "--device", device, "--weights", "streamed")
+    if not suite.check(result.status == 0, "a kernel that reads weights compiles"
+                       + (f": {result.message}" if result.status else ""),
+                       result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    planned = plan["nodes"][0]
+    node = package / "nodes" / planned["name"]
+    case = {"memories": [], "frames": border_frames(suite, package, plan)}
+    ids = []
+    for k, port in enumerate(planned["ports"]["memory"]):
+        text, _ = hex_image(package, planned, port)
+        beats = text.split()
+        case["memories"].append({
+            "port": port["port"], "base": 0x3000 + 0x100000 * k,
+            "bytes": b"".join(bytes.fromhex(b)[::-1] for b in beats).hex()})
+        # The kernel has one reader a port, and so no identifiers.
+        ids += [f"{port['port']}_arid", f"{port['port']}_rid"]
+    (suite.work / "case.json").write_text(json.dumps(case))
+    kernel = (node / "vivado/rhz_kernel.v").read_text()
+    for name in ids:
+        wire = ("output wire {} " if name.endswith("arid")
+                else "input  wire {} ").format(name)
+        kernel = kernel.replace("  input  wire ap_clk,",
+                                f"  {wire.rstrip()},\n  input  wire ap_clk,", 1)
+        if name.endswith("arid"):
+            kernel = kernel.replace("\n);\n", f"\n);\n  assign {name} = 1'b0;\n", 1)
+    top = suite.work / "rhz_kernel.v"
+    top.write_text(kernel)
+    rtl = node / "rtl"
+    icarus = runner.get_runner("icarus")
+    good = True
+    sys.path.append(str(HERE))  # which the runner hands to the simulator
+    try:
+        icarus.build(sources=[top, *(rtl / name for name in
+                                     (rtl / "files.f").read_text().split()),
+                              *sorted((rtl / "sim").glob("*.sv"))],
+                     hdl_toplevel="rhz_kernel", build_args=["-g2012"],
+                     timescale=("1ns", "1ps"), build_dir=suite.work / "sim",
+                     log_file=suite.work / "build.log")
+        results = icarus.test(
+            hdl_toplevel="rhz_kernel", test_module="axi_models",
+            build_dir=suite.work / "sim", test_dir=rtl,
+            results_xml=suite.work / "results.xml", seed=1,
+            log_file=suite.work / "test.log",
+            extra_env={"PYTHONDONTWRITEBYTECODE": "1",
+                       "RHIZOME_CASE": str(suite.work / "case.json")})
+        good = runner.get_results(results) == (1, 0)
+    except (RuntimeError, SystemExit) as why:
+        good = False
+        print(why)
+    log = suite.work / "test.log"
+    suite.check(good, "the kernel works between cocotbext-axi's memory, streams "
+                "and registers, which pause"
+                + ("" if good or not log.exists()
+                   else "\n" + log.read_text()[-1500:]))
 
 
 def role(suite, node):

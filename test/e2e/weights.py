@@ -260,17 +260,96 @@ def weights(suite):
     streamed(suite, model)
 
 
+def made(suite, name):
+    """A network of published size, by its exact layers."""
+    maker = suite.need(networks.SHARED / "tools/large_networks.py")
+    framework.needed("onnx")
+    path = suite.work / f"{name}.onnx"
+    if not path.exists():
+        result = framework.run_program([sys.executable, maker, suite.work, name])
+        if not suite.check(result.status == 0, f"{name} is made"
+                           + (f": {result.message}" if result.status else ""),
+                           result.command):
+            return None
+    return path
+
+
+def layer(suite, model, name, size):
+    """One convolution of a network, with its own weights and what quantizes
+    before and after it, on an image of `size` rows and columns."""
+    onnx = framework.needed("onnx")
+    graph = onnx.load(model).graph
+    makers = {node.output[0]: node for node in graph.node}
+    readers = {tensor: node for node in graph.node for tensor in node.input}
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    conv = next(node for node in graph.node if node.name == name)
+    before = makers[conv.input[0]]
+    while before.op_type != "DequantizeLinear":  # a pool keeps its scale
+        before = makers[before.input[0]]
+    quantize = makers[before.input[0]]
+    quantize.input[0], conv.input[0] = "image", before.output[0]
+    nodes = [quantize, before, makers[conv.input[1]], makers[conv.input[2]],
+             conv]
+    while nodes[-1].op_type != "DequantizeLinear":
+        nodes.append(readers[nodes[-1].output[0]])
+    channels = constants[makers[conv.input[1]].input[0]].dims[1]
+    helper = onnx.helper
+    cut = helper.make_graph(
+        nodes, name, [helper.make_tensor_value_info(
+            "image", onnx.TensorProto.FLOAT, [1, channels, size, size])],
+        [onnx.ValueInfoProto(name=nodes[-1].output[0])],
+        [constants[t] for t in sorted({t for node in nodes for t in node.input
+                                       if t in constants})])
+    path = suite.work / f"{model.stem}-{name}.onnx"
+    path.write_bytes(helper.make_model(
+        cut, opset_imports=[helper.make_opsetid("", 13)],
+        ir_version=8).SerializeToString())
+    return path
+
+
+# Network, convolution, rows of the image, where its weights are, frames per
+# second: ResNet-50's first one, 7 x 7; 3 x 3 with steps of two; 1 x 1 with half
+# a million weights. VGG-16's, half as wide, of 3 x 3.
+LAYERS = (("tv_resnet50", "conv2", 16, "streamed", 4000),
+          ("tv_resnet50", "conv90", 4, "ultra", 4000),
+          ("tv_resnet50", "conv155", 4, "streamed", 2500),
+          ("vgg16_half_conv", "conv29", 4, "ultra", 4000),
+          ("vgg16_half_conv", "conv36", 3, "streamed", 1500))
+
+
+def layers(suite):
+    """Single layers of large networks, with their channels and weights."""
+    for network, name, size, home, rate in LAYERS:
+        model = made(suite, network)
+        if model is None:
+            continue
+        label = f"{name} of {network}, {home}"
+        package = suite.work / "layer.rhz"
+        pin = suite.work / "layer.yaml"
+        pin.write_text(f"nodes:\n  {name}: {{option: '?weights={home}'}}\n")
+        built = suite.run("compile", layer(suite, model, name, size), "--device",
+                          ULTRA, "--goal", f"throughput={rate}/s", "--steer",
+                          pin, "-o", package, "--json")
+        if not suite.check(built.status == 0, f"{label}: compiles"
+                           + (f": {built.message}" if built.status else ""),
+                           built.command):
+            continue
+        options, plan = options_of(package)
+        suite.check(any(f"weights={home}" in o for o in options.values())
+                    and not any(a["config"].get("WeightFile")
+                                for a in plan["nodes"][0]["actors"]),
+                    f"{label}: its weights are there: {options}")
+        near(suite, simulated(suite, package, label), label)
+
+
 def whole(suite, name, rate):
     """A network of MLPerf Tiny with every weight read for every frame: the RTL is
     right, and as fast as predicted."""
-    maker = suite.need(networks.SHARED / "tools/large_networks.py")
-    framework.needed("onnx")
-    made = framework.run_program([sys.executable, maker, suite.work, name])
-    if not suite.check(made.status == 0, f"{name} is made: {made.message}",
-                       made.command):
+    model = made(suite, name)
+    if model is None:
         return
     package = suite.work / f"{name}.rhz"
-    built = suite.run("compile", suite.work / f"{name}.onnx", "--device", BLOCK,
+    built = suite.run("compile", model, "--device", BLOCK,
                       "--goal", f"throughput={rate}/s", "--weights", "streamed",
                       "-o", package, "--json")
     if not suite.check(built.status == 0, f"{name}: compiles"

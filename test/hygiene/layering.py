@@ -56,14 +56,14 @@ ALLOWED = {
                  "Dialect/Flow Dialect/Osa Support",
     "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Support",
-    "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package "
+    "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Generator Synth Target Support",
     "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "
-                "Report Vendor Package Target Dialect/Osa Dialect/Flow "
+                "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
     "tools/rhizome": "Pipeline Evaluate Deploy Characterize KernelCommands "
                      "Model Numeric Report Synth Vendor Package Target "

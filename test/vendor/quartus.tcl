@@ -2,7 +2,9 @@
 # Quartus' commands as the emitted scripts use them.
 #   tclsh quartus.tcl NODE TOP PERIOD CLOCK_NAME SCRIPT ?ARGUMENT…?
 # What the script assigns is written as a .qsf, read again, and its SDC file run.
-source [file join [file dirname [info script]] commands.tcl]
+foreach part {commands reports} {
+  source [file join [file dirname [info script]] $part.tcl]
+}
 lassign $argv node top period clock_name script
 set quartus(args) [lrange $argv 5 end]
 package provide ::quartus::project 1.0
@@ -98,6 +100,7 @@ namespace eval mock {
   }
   command execute_flow {-compile} {} 0 0 {
     mock::after exported $name
+    report::intel [pwd] $::mock::expected(top)
   }
   command derive_clock_uncertainty {} {} 0 0 {}
   declare_constraints

@@ -2,7 +2,9 @@
 # Vivado's commands as the emitted scripts use them.
 #   tclsh vivado.tcl NODE TOP PERIOD CLOCK_NAME SCRIPT ?ARGUMENT…?
 # NODE is nodes/<n> of a package; TOP a module whose file the script adds.
-source [file join [file dirname [info script]] commands.tcl]
+foreach part {commands reports blocks} {
+  source [file join [file dirname [info script]] $part.tcl]
+}
 lassign $argv node top period clock_name script
 set arguments [lrange $argv 5 end]
 
@@ -24,6 +26,12 @@ namespace eval mock {
   switch $::top {
     rhz_top {set expected(file) [file join $rtl rhz_top.sv]}
     rhz_kernel {set expected(file) [file join $::node vivado rhz_kernel.v]}
+    rhz_board {
+      set expected(file) [file join $::node board rhz_board.sv]
+      foreach path [glob -directory [file join $::node board] *.sv] {
+        lappend expected(more) [file tail $path]
+      }
+    }
     Role_Themisto {
       set expected(file) [file join $::node cloudfpga Role_Themisto.sv]
       set expected(more) Role_Themisto.sv
@@ -44,6 +52,7 @@ namespace eval mock {
     if {[llength $rest] == 2} {
       mock::writable $name [file join [file dirname [lindex $rest 1]] x]
       file mkdir [lindex $rest 1]
+      set ::mock::state(folder) [lindex $rest 1]
     }
     set ::mock::state(part) $opt(-part)
     set ::mock::state(project) 1
@@ -68,7 +77,9 @@ namespace eval mock {
   }
   command get_files {} {} 1 1 {
     foreach path [lindex $rest 0] {
-      if {[file normalize $path] ni $::mock::files} {
+      if {[file extension $path] eq ".bd"} {
+        mock::after bd $name
+      } elseif {[file normalize $path] ni $::mock::files} {
         mock::fail "get_files: $path is not in the project"
       }
     }
@@ -91,9 +102,9 @@ namespace eval mock {
       mock::fail "resize_pblock: $opt(-add) is no die"
     }
   }
-  command get_cells {} {} 1 1 {
+  command get_cells {-hierarchical} {} 1 1 {
     foreach cell [lindex $rest 0] {
-      if {![string match u_* $cell]} {
+      if {![string match u_* $cell] && $cell ne "rhz_kernel"} {
         mock::fail "get_cells: $cell"
       }
     }
@@ -120,7 +131,10 @@ namespace eval mock {
     }
     return [lindex $rest 0]
   }
-  command set_property {} {-name -value -objects} 0 3 {
+  command set_property {} {-name -value -objects -dict} 0 3 {
+    if {[info exists opt(-dict)]} {
+      set rest [list -dict $opt(-dict) [lindex $rest 0]]
+    }
     if {[info exists opt(-name)]} {
       mock::need $name {-value -objects}
       set rest [list $opt(-name) $opt(-value) $opt(-objects)]
@@ -149,7 +163,8 @@ namespace eval mock {
         }
       }
       top {
-        if {$value ne $::mock::expected(top)} {
+        if {$value ne $::mock::expected(top) && !([info exists ::mock::state(valid)] &&
+            $value eq "$::mock::state(bd)_wrapper")} {
           mock::fail "set_property top $value"
         }
         set ::mock::state(top) 1
@@ -157,6 +172,27 @@ namespace eval mock {
       STEPS.* {
         if {$objects ni {synth_1 impl_1}} {
           mock::fail "set_property $property on $objects"
+        }
+      }
+      board_part {set ::mock::state(board_part) $value}
+      ip_repo_paths {set ::mock::state(repository) $value}
+      PACKAGE_PIN {
+        if {![regexp {^[A-Z]+\d+$} $value] || [info exists ::mock::state(pin:$value)]} {
+          mock::fail "set_property PACKAGE_PIN $value"
+        }
+        set ::mock::state(pin:$value) 1
+        set ::mock::state(placed:$objects) 1
+      }
+      IOSTANDARD {
+        if {![regexp {^LVCMOS\d\d$} $value]} {
+          mock::fail "set_property IOSTANDARD $value"
+        }
+        set ::mock::state(standard:$objects) 1
+      }
+      CONFIG.* {mock::bd_config $property $value $objects}
+      -dict {
+        dict for {one setting} $value {
+          mock::bd_config $one $setting $objects
         }
       }
       sdx_kernel - sdx_kernel_type - vitis_drc - ipi_drc - name - version -
@@ -170,6 +206,15 @@ namespace eval mock {
         mock::fail "set_property: no such property: $property"
       }
     }
+  }
+  proc bd_config {property value cell} {
+    get_bd_cells $cell
+    regsub {^CONFIG\.} $property {} property
+    set kind [dict get $::mock::bd::kinds [dict get $::mock::bd::cells $cell]]
+    if {$property ni [dict get $kind config]} {
+      fail "set_property: $cell has no $property"
+    }
+    dict set ::mock::bd::config $cell $property $value
   }
   command get_property {} {} 2 2 {
     switch [lindex $rest 0] {
@@ -207,18 +252,31 @@ namespace eval mock {
   command write_checkpoint {-force} {} 1 1 {
     mock::after synth_design $name
     mock::writable $name [lindex $rest 0]
+    close [open [lindex $rest 0] w]
   }
   command write_bitstream {-force} {} 1 1 {
     mock::after route_design $name
     mock::writable $name [lindex $rest 0]
+    dict for {port what} $::mock::expected(ports) {
+      if {$::mock::expected(top) eq "rhz_board"} {
+        mock::after placed:$port $name
+        mock::after standard:$port $name
+      }
+    }
+    close [open [lindex $rest 0] w]
   }
   foreach report {
     report_utilization report_timing_summary report_clock_utilization
     report_power report_drc
   } {
-    command $report {-hierarchical} {-file -max_paths} 0 0 {
+    command $report {-hierarchical} {-file -max_paths -cells} 0 0 {
       mock::need $name {-file}
       mock::writable $name $opt(-file)
+      switch $name {
+        report_utilization {report::utilization $opt(-file) $::mock::state(part)}
+        report_timing_summary {report::timing $opt(-file) $::mock::state(part)}
+        report_power {report::power $opt(-file) $::mock::state(part)}
+      }
       if {![info exists ::mock::state(synth_design)] &&
           ![info exists ::mock::state(open_run)]} {
         mock::fail "$name: no design is open"
@@ -240,6 +298,14 @@ namespace eval mock {
       mock::after run:synth_1 $name
     }
     set ::mock::state(launched:[lindex $rest 0]) 1
+    if {[info exists opt(-to_step)] && $opt(-to_step) eq "write_bitstream"} {
+      foreach made {overlay.runs/impl_1/rhizome_wrapper.bit
+          overlay.gen/sources_1/bd/rhizome/hw_handoff/rhizome.hwh} {
+        set made [file join $::mock::state(folder) $made]
+        file mkdir [file dirname $made]
+        close [open $made w]
+      }
+    }
   }
   command wait_on_run {} {} 1 1 {
     mock::after launched:[lindex $rest 0] $name
@@ -329,11 +395,14 @@ namespace eval mock {
     mock::after core:sdx_kernel $name
     mock::existing $name $opt(-kernel_xml)
     mock::writable $name $opt(-xo_path)
+    close [open $opt(-xo_path) w]
     if {$opt(-ip_directory) ne $::mock::state(ip) ||
         $opt(-kernel_name) ne $::mock::state(core:name)} {
       mock::fail "package_xo: $opt(-kernel_name) of $opt(-ip_directory)"
     }
   }
+  command set_false_path {} {-from -to} 0 0 {}
+  bd::declare
   declare_constraints
 }
 mock::run $script $arguments

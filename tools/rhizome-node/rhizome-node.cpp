@@ -37,6 +37,11 @@ int main(int argc, char **argv) {
                  "a file with 32 hexadecimal digits that the nodes and their "
                  "client share: datagrams without it are dropped")
       ->option_text("FILE");
+  app.add_option("--metrics", request.metrics,
+                 "offer what the node counts in Prometheus' text form: at a "
+                 "port of the loopback interface, at ADDRESS:PORT, or in a "
+                 "file")
+      ->option_text("PORT|FILE");
   std::map<std::string, NodeEngine> engines = {{"cpu", NodeEngine::Cpu},
                                                {"rtl", NodeEngine::Rtl}};
   app.add_option("--engine", request.engine,
@@ -68,6 +73,9 @@ int main(int argc, char **argv) {
   request.isStopped = [] { return stopped != 0; };
   request.onReady = [&](const std::string &place) {
     llvm::errs() << request.node << " listens at " << place << "\n";
+  };
+  request.onMetrics = [&](const std::string &place) {
+    llvm::errs() << request.node << ": metrics at " << place << "\n";
   };
   auto served = serveNode(request);
   for (const std::string &note :

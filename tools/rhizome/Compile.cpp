@@ -55,12 +55,13 @@ static int showModule(const CompileRequest &request,
     llvm::json::Array notes;
     for (const std::string &note : result.notes)
       notes.push_back(note);
-    printJson(
-        llvm::json::Object{{"ok", true},
-                           {"phase", infoOf(*request.to).name},
-                           {"module", llvm::json::fixUTF8(result.package)},
-                           {"seconds", result.seconds},
-                           {"notes", std::move(notes)}});
+    llvm::json::Object object{{"ok", true},
+                              {"phase", infoOf(*request.to).name},
+                              {"module", llvm::json::fixUTF8(result.package)},
+                              {"seconds", result.seconds},
+                              {"notes", std::move(notes)}};
+    reportQuantization(request.model, object);
+    printJson(std::move(object));
     return 0;
   }
   printNotes(result.notes);
@@ -158,26 +159,11 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   return 0;
 }
 
-static void addPhase(CLI::App &command, const std::string &name,
-                     std::optional<Phase> &phase, const std::string &help) {
-  command
-      .add_option_function<std::string>(
-          name,
-          [name, &phase](const std::string &text) {
-            phase = parsePhase(text);
-            if (!phase)
-              throw CLI::ValidationError(
-                  name, "'" + text + "' is no phase; they are, in order: " +
-                            phaseNames());
-          },
-          help)
-      ->type_name("PHASE");
-}
-
 void cli::addCompile(CLI::App &app, Run &run) {
   struct Options : TargetOptions {
     bool bitstream = false, cpuObject = false;
-    std::string objectCpu = "x86-64-v3", normalize;
+    std::string objectCpu = "x86-64-v3";
+    DataRequest how;
     std::vector<std::string> samples;
   };
   auto options = std::make_shared<Options>();
@@ -218,12 +204,10 @@ void cli::addCompile(CLI::App &app, Run &run) {
           "per input, whose first frames are the golden vectors; "
           "otherwise those of --calibration, or random ones")
       ->allow_extra_args(false);
-  addNormalize(*command, options->normalize);
+  addPixels(*command, options->how);
   addPhase(*command, "--compile-to", options->request.to,
            "stop after a phase and write the module as .mlir: " + phaseNames());
-  addPhase(*command, "--compile-from", options->request.from,
-           "MODEL is a module that --compile-to wrote for this phase: continue "
-           "with the next");
+  addCompileFrom(*command, options->request);
   command->footer(
       "The package's nodes/<n>/ holds the RTL and, in a folder per tool, "
       "build\n"
@@ -240,23 +224,30 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile net.onnx --cpu-object --object-cpu x86-64-v2\n"
       "  rhizome compile net.onnx --compile-to explore -o net.mlir\n"
       "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
-      "  rhizome compile kernel.cfd --target cpu -o kernel.cpu");
+      "  rhizome compile kernel.cfd --target cpu -o kernel.cpu\n"
+      "  rhizome compile net.onnx --device xczu3eg --dump-config > "
+      "rhizome.yaml\n"
+      "  rhizome compile --goal min-resources");
   command->callback([options, command, &run] {
+    if (dumpsConfig(*command, *options, run))
+      return;
     if (options->cpuObject)
       options->request.objectCpu = options->objectCpu;
-    if (!options->normalize.empty() && options->samples.empty())
-      throw CLI::ValidationError("--normalize",
-                                 "it is for --input; did you mean "
-                                 "'--calibration-normalize'?");
-    for (const std::string &path : options->samples)
-      options->request.samples.files.push_back({path, options->normalize});
+    for (const char *name : {"normalize", "images"})
+      if (command->count(std::string("--") + name) && options->samples.empty())
+        throw CLI::ValidationError(std::string("--") + name,
+                                   "it is for --input; did you mean "
+                                   "'--calibration-" +
+                                       std::string(name) + "'?");
+    options->request.samples.files = dataOf(options->samples, options->how);
     if (!options->samples.empty())
       options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));
-    checkOptions(*command, isKernel,
-                 {"--output", "--json", "--device", "--board", "--cluster"});
+    checkOptions(
+        *command, isKernel,
+        {"--output", "--json", "--device", "--board", "--cluster", "--config"});
     if (isKernel) {
       const bool hardware = namesHardware(*command);
       run = [options, &request, hardware] {

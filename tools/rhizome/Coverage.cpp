@@ -83,7 +83,10 @@ static void printCoverage(const ModelRequest &request,
 }
 
 static int runCoverage(const ModelRequest &request, bool json) {
+  ProgressLine line(!json);
+  line.show("coverage …");
   auto covered = coverModel(request);
+  line.show("");
   if (!covered)
     return failWith(covered.failure(), json);
   CoverageResult &result = *covered;

@@ -5,7 +5,7 @@
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/Support/Resources.h"
-#include "rhizome/Vendor/Vendor.h"
+#include "rhizome/Vendor/Run.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -63,15 +63,33 @@ struct Answer {
   bool works = false;
 };
 
+/// The program's path, "" if it isn't installed. Vendors' tools may be below
+/// what their variables name.
+std::string pathOf(const char *program,
+                   const std::vector<vendor::Flow> &flows) {
+  if (auto found = llvm::sys::findProgramByName(program))
+    return *found;
+  for (const vendor::Flow &flow : flows) {
+    if (!llvm::is_contained(flow.programs, program))
+      continue;
+    if (auto found = vendor::findProgram(flow, program, ""))
+      return *found;
+    else
+      llvm::consumeError(found.takeError());
+  }
+  return "";
+}
+
 class Question {
 public:
-  Question(const Tool &tool) : tool(tool) {
-    auto found = llvm::sys::findProgramByName(tool.program);
-    if (!found) {
+  Question(const Tool &tool, const std::vector<vendor::Flow> &flows)
+      : tool(tool) {
+    const std::string found = pathOf(tool.program, flows);
+    if (found.empty()) {
       answer.state = tool.required ? "MISSING" : "not installed";
       return;
     }
-    answer.path = *found;
+    answer.path = found;
     answer.state = "found";
     answer.works = true;
     if (!tool.versionOption)
@@ -149,10 +167,11 @@ private:
   bool failed = false;
 };
 
-std::map<std::string, Answer> askAll(double timeoutS) {
+std::map<std::string, Answer> askAll(double timeoutS,
+                                     const std::vector<vendor::Flow> &flows) {
   std::vector<std::unique_ptr<Question>> questions;
   for (const Tool &tool : kTools)
-    questions.push_back(std::make_unique<Question>(tool));
+    questions.push_back(std::make_unique<Question>(tool, flows));
   auto end = std::chrono::steady_clock::now() +
              std::chrono::duration<double>(timeoutS);
   bool done = false;
@@ -197,7 +216,15 @@ std::vector<Ability> abilities(const std::vector<vendor::Flow> &flows) {
 
 static int runDoctor(double timeoutS, bool json) {
   bool good = true;
-  std::map<std::string, Answer> answers = askAll(timeoutS);
+  std::string problems;
+  std::vector<vendor::Flow> flows;
+  if (auto all = vendor::listFlows())
+    flows = std::move(*all);
+  else {
+    good = false;
+    problems += "error: " + llvm::toString(all.takeError()) + "\n";
+  }
+  std::map<std::string, Answer> answers = askAll(timeoutS, flows);
   llvm::json::Array tools, able;
   Table toolTable({"tool", "state", "purpose", "version"});
   for (const Tool &tool : kTools) {
@@ -213,7 +240,6 @@ static int runDoctor(double timeoutS, bool json) {
                            {"enables", tool.purpose}});
     toolTable.add({tool.program, answer.state, tool.purpose, answer.version});
   }
-  std::string problems;
   llvm::json::Object folders;
   auto check = [&](const char *name, llvm::Expected<std::string> path) {
     if (path) {
@@ -226,13 +252,6 @@ static int runDoctor(double timeoutS, bool json) {
   };
   check("data", dataDir());
   check("rtl", rtlDir());
-  std::vector<vendor::Flow> flows;
-  if (auto all = vendor::listFlows())
-    flows = std::move(*all);
-  else {
-    good = false;
-    problems += "error: " + llvm::toString(all.takeError()) + "\n";
-  }
 
   Table abilityTable({"with these tools", "", "missing"});
   for (const Ability &ability : abilities(flows)) {

@@ -4,7 +4,11 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantization.h"
+#include "Report.h"
 #include "rhizome/Pipeline/Pipeline.h"
+#include "rhizome/Support/Tools.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -25,6 +29,7 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
                            {"frames", form.frames},
                            {"correct", form.correct},
                            {"accuracy", share(form.correct, form.frames)},
+                           {"top_correct", form.topCorrect},
                            {"same_class", form.sameClass},
                            {"integer_correct", form.integerCorrect},
                            {"seconds", form.seconds},
@@ -78,6 +83,8 @@ static void printResult(const EvaluateRequest &request,
   std::vector<std::string> head{"model", "frames"};
   if (labeled)
     head.insert(head.end(), {"correct", "accuracy %"});
+  if (labeled && request.top)
+    head.push_back("top-" + std::to_string(request.top) + " %");
   if (hasInteger)
     head.push_back("as integer");
   head.push_back("seconds");
@@ -90,6 +97,8 @@ static void printResult(const EvaluateRequest &request,
       row.insert(row.end(),
                  {grouped(form.correct),
                   decimal(share(form.correct, form.frames) * 100, 2)});
+    if (labeled && request.top)
+      row.push_back(decimal(share(form.topCorrect, form.frames) * 100, 2));
     if (hasInteger)
       row.push_back(form.sameClass ? grouped(form.sameClass) : "");
     row.push_back(decimal(form.seconds, 1));
@@ -125,6 +134,25 @@ static void printResult(const EvaluateRequest &request,
   layers.print();
 }
 
+/// results/evaluate.json of a package, for its report. What prevents that is no
+/// failure, since the figures are printed.
+static void keepAccuracy(const EvaluateRequest &request,
+                         const EvaluateResult &result) {
+  llvm::Expected<Package> package =
+      Package::open(request.model.path, Changes::Ignore);
+  if (!package)
+    return llvm::consumeError(package.takeError());
+  llvm::Error error = package->makeResults();
+  if (!error)
+    error = writeAtomically(
+        package->results("evaluate.json"),
+        llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
+            .str());
+  if (error)
+    return llvm::consumeError(std::move(error));
+  redrawReport(request.model.path);
+}
+
 static int runEvaluate(EvaluateRequest request, const std::string &device,
                        bool json) {
   ProgressLine line(!json);
@@ -147,6 +175,9 @@ static int runEvaluate(EvaluateRequest request, const std::string &device,
     return failWith(evaluated.failure(), json);
   const EvaluateResult &result = *evaluated;
   printNotes(result.notes);
+  if (llvm::sys::fs::is_directory(request.model.path) &&
+      !result.confusion.empty())
+    keepAccuracy(request, result);
   if (json) {
     printJson(toJson(request, result));
     return result.refused.empty() ? 0 : 1;
@@ -185,9 +216,20 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
           "--output", request.outputs,
           "a .npy file for a graph output of all frames, once per output")
       ->allow_extra_args(false);
+  command
+      ->add_option("--top", request.top,
+                   "also count the frames whose label is among the N classes "
+                   "with the highest scores")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
+      ->option_text("N");
+  command
+      ->add_option("--predictions", request.predictions,
+                   "a .csv file to write: for each frame its file, label, "
+                   "class and score, and with --top the classes")
+      ->option_text("FILE");
   command->add_flag("--time", request.time,
                     "also measure the time of a frame on one core");
-  addNormalize(*command, request.data.normalize);
+  addPixels(*command, request.data);
   addLevel(*command, request.level, false);
   auto count = [&](const char *name, int64_t &value, const char *help) {
     return command->add_option(name, value, help)
@@ -221,6 +263,9 @@ void cli::addEvaluate(CLI::App &app, Run &run) {
       "  rhizome evaluate float.onnx --data x.npy --labels y.npy \\\n"
       "      --calibration train.npz --bits 6 --rtl-frames 20\n"
       "  rhizome evaluate net.onnx --data x.npz --output y.npy --time\n"
+      "  rhizome evaluate net.onnx --data val --images resize=256,crop=224 \\\n"
+      "      --normalize 0.485,0.456,0.406,0.229,0.224,0.225 --top 5 \\\n"
+      "      --predictions val.csv\n"
       "  rhizome evaluate net.rhz --data x.npy --labels y.npy --level rtl -n "
       "200");
   command->callback([options, &run] {

@@ -95,6 +95,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "explore", "Find the plan for a model, and show what limits it.");
   addTargetOptions(*command, *options);
+  addCompileFrom(*command, options->request);
   command->footer(
       "Nothing is written; 'compile' with the same options builds the plan.\n"
       "Examples:\n"
@@ -104,10 +105,13 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--json\n"
       "  rhizome explore kernel.cfd");
   command->callback([options, command, &run] {
+    if (dumpsConfig(*command, *options, run))
+      return;
     const bool isKernel =
+        !options->request.from &&
         model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
-                 {"--json", "--device", "--board", "--cluster"});
+                 {"--json", "--device", "--board", "--cluster", "--config"});
     if (isKernel) {
       const bool hardware = namesHardware(*command);
       run = [options, hardware] {

@@ -241,6 +241,12 @@ void cli::addFormats(CLI::App &app, Run &run) {
                   "  rhizome formats helmholtz.cfd --check-ranges --formats "
                   "'fixed<8,24>'");
   command->callback([options, &run] {
+    if (model::inputKind(options->request.kernel) == model::InputKind::Folder ||
+        llvm::StringRef(options->request.kernel).ends_with(".onnx"))
+      throw CLI::ValidationError(
+          "KERNEL", "'" + options->request.kernel +
+                        "' is no kernel; networks take --bits and "
+                        "--number-format, and evaluate compares them");
     if (options->range.size() == 2) {
       options->request.lo = options->range[0];
       options->request.hi = options->range[1];

@@ -113,7 +113,10 @@ int cli::runKernelForDevice(const KernelRequest &request, bool json) {
 int cli::runKernelCompile(const KernelRequest &request, bool json) {
   if (request.options.exploreFormats)
     return runExploreFormats(request, json);
+  ProgressLine line(!json);
+  line.show("compiling the kernel …");
   rhizome::Result<KernelResult> compiled = compileKernel(request);
+  line.show("");
   if (!compiled)
     return failWithPlaces(compiled.failure(), json);
   const KernelResult &result = *compiled;
@@ -138,7 +141,7 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
     return 0;
   }
   for (const std::string &note : result.notes)
-    llvm::errs() << "note: " << withoutControls(note) << "\n";
+    llvm::errs() << noteLabel() << withoutControls(note) << "\n";
   if (!result.package.empty())
     llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                  << " s)\n";
@@ -156,7 +159,10 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
 }
 
 int cli::runKernelShown(const KernelRunRequest &request, bool json) {
+  ProgressLine line(!json);
+  line.show(request.check ? "computing and checking …" : "computing …");
   rhizome::Result<KernelRunResult> done = runKernel(request);
+  line.show("");
   if (!done)
     return failWithPlaces(done.failure(), json);
   const KernelRunResult &result = *done;
@@ -181,8 +187,11 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   llvm::outs() << grouped(result.frames)
                << (result.frames == 1 ? " frame" : " frames");
   if (request.check)
-    llvm::outs() << ", " << grouped(result.mismatches)
-                 << " mismatches with the formula, largest relative error "
+    llvm::outs() << ", "
+                 << verdict(result.mismatches,
+                            grouped(result.mismatches) +
+                                " mismatches with the formula")
+                 << ", largest relative error "
                  << llvm::formatv("{0:e2}", result.largestError);
   llvm::outs() << "\n";
   if (!result.firstMismatch.empty())

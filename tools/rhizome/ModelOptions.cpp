@@ -114,10 +114,10 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
   addCalibration(command, request);
 }
 
-void cli::addNormalize(CLI::App &command, std::string &normalize) {
+void cli::addPixels(CLI::App &command, DataRequest &how) {
   command
       .add_option(
-          "--normalize", normalize,
+          "--normalize", how.normalize,
           "convert bytes to the model's range: 0..1, 0..255 or, of 0..1, "
           "MEAN,STD, with several channels MEAN1,MEAN2,…,STD1,STD2,…")
       ->type_name("RANGE")
@@ -126,10 +126,29 @@ void cli::addNormalize(CLI::App &command, std::string &normalize) {
                    ? ""
                    : "'" + text + "' is not 0..1, 0..255 or MEAN,STD";
       });
+  command
+      .add_option("--images", how.images,
+                  "what is done with images before, in this order, with the "
+                  "pixels of Pillow and torchvision: resize=N (the shorter "
+                  "side) or resize=HxW, bilinear or with :bicubic, crop=N or "
+                  "crop=HxW from the middle, gray, rgb; e.g. "
+                  "resize=256,crop=224")
+      ->type_name("STEPS")
+      ->check([](const std::string &text) { return wrongImageSteps(text); });
+}
+
+std::vector<DataRequest> cli::dataOf(const std::vector<std::string> &paths,
+                                     DataRequest how) {
+  std::vector<DataRequest> all;
+  for (const std::string &path : paths) {
+    how.path = path;
+    all.push_back(how);
+  }
+  return all;
 }
 
 void cli::addData(CLI::App &command, DataChoice &choice,
-                  std::vector<std::string> &inputs, std::string &normalize) {
+                  std::vector<std::string> &inputs, DataRequest &how) {
   command
       .add_option("--input", inputs,
                   "values of a graph input (.npy .npz .pb idx .png .jpg or a "
@@ -144,7 +163,7 @@ void cli::addData(CLI::App &command, DataChoice &choice,
           "--output", choice.outputs,
           "a .npy file for a graph output of all frames, once per output")
       ->allow_extra_args(false);
-  addNormalize(command, normalize);
+  addPixels(command, how);
   command
       .add_option_function<std::string>(
           "--input-range",

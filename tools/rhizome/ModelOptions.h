@@ -13,14 +13,18 @@ namespace rhizome::cli {
 /// `request`. Bad values are usage errors.
 void addModelOptions(CLI::App &command, model::ModelRequest &request);
 
-/// Adds --normalize, which must be one of the known forms.
-void addNormalize(CLI::App &command, std::string &normalize);
+/// Adds --normalize and --images, which must be of the known forms.
+void addPixels(CLI::App &command, model::DataRequest &how);
 
-/// Adds --input, --expect, --output, --normalize, --input-range, --frames and
-/// --seed. The command's callback joins `inputs` and `normalize` to the
-/// choice's inputs.
+/// Adds --input, --expect, --output, --normalize, --images, --input-range,
+/// --frames and --seed. The command's callback gives each of `inputs` the
+/// properties of `how`: see `dataOf`.
 void addData(CLI::App &command, model::DataChoice &choice,
-             std::vector<std::string> &inputs, std::string &normalize);
+             std::vector<std::string> &inputs, model::DataRequest &how);
+
+/// A request for each file.
+std::vector<model::DataRequest> dataOf(const std::vector<std::string> &paths,
+                                       model::DataRequest how);
 
 /// Adds --level: whether the CPU path or simulated hardware computes or, with
 /// `boards`, a board.

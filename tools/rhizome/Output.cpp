@@ -6,7 +6,9 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -15,6 +17,38 @@ using namespace rhizome;
 /// Terminal columns of a UTF-8 text, if no character is wide.
 static size_t columns(StringRef text) {
   return llvm::count_if(text, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+/// Whether a stream shows colors, and its reader wants them.
+static bool showsColor(int descriptor) {
+  auto is = [](const char *name, StringRef value) {
+    const char *text = std::getenv(name);
+    return text && (value.empty() ? *text != '\0' : value == text);
+  };
+  return isatty(descriptor) && !is("NO_COLOR", "") && !is("TERM", "dumb");
+}
+
+static std::string colored(int descriptor, const char *code,
+                           const std::string &text) {
+  return showsColor(descriptor)
+             ? std::string("\033[") + code + "m" + text + "\033[0m"
+             : text;
+}
+
+std::string cli::errorLabel() {
+  return colored(STDERR_FILENO, "1;31", "error:") + " ";
+}
+std::string cli::noteLabel() {
+  return colored(STDERR_FILENO, "36", "note:") + " ";
+}
+std::string cli::remedyLabel() {
+  return colored(STDERR_FILENO, "32", "remedy:") + " ";
+}
+std::string cli::bold(const std::string &text) {
+  return colored(STDOUT_FILENO, "1", text);
+}
+std::string cli::verdict(int64_t mistakes, const std::string &text) {
+  return colored(STDOUT_FILENO, mistakes ? "1;31" : "32", text);
 }
 
 void cli::Table::print() const {
@@ -41,7 +75,8 @@ void cli::Table::print() const {
       line += c ? "  " : "";
       line += numeric[c] ? pad + row[c] : row[c] + pad;
     }
-    outs() << withoutControls(StringRef(line).rtrim()) << "\n";
+    line = withoutControls(StringRef(line).rtrim());
+    outs() << (&row == &rows.front() ? bold(line) : line) << "\n";
   }
 }
 
@@ -52,7 +87,7 @@ int cli::failWith(const std::string &error, bool json) {
   if (json)
     printJson(json::Object{{"ok", false}, {"error", json::fixUTF8(error)}});
   else
-    errs() << "error: " << withoutControls(error) << "\n";
+    errs() << errorLabel() << withoutControls(error) << "\n";
   return 1;
 }
 
@@ -96,7 +131,7 @@ int cli::failWith(const Refusals &refused, bool json) {
   }
   for (const std::vector<Refusal> &alike : alikeTogether(refused)) {
     const Refusal &r = alike.front();
-    errs() << "error: " << withoutControls(namesOf(alike));
+    errs() << errorLabel() << withoutControls(namesOf(alike));
     if (!r.op.empty())
       errs() << (r.node.empty() ? "" : " ") << "(" << withoutControls(r.op)
              << (alike.size() > 1
@@ -107,7 +142,7 @@ int cli::failWith(const Refusals &refused, bool json) {
       errs() << ": ";
     errs() << withoutControls(r.reason) << "\n";
     if (!r.remedy.empty())
-      errs() << "  remedy: " << withoutControls(r.remedy) << "\n";
+      errs() << "  " << remedyLabel() << withoutControls(r.remedy) << "\n";
   }
   errs() << "refused: " << refused.size()
          << (refused.size() == 1 ? " reason" : " reasons")
@@ -147,17 +182,22 @@ int cli::failWith(const Failure &failure, bool json) {
                        !failure.causes.front().node.empty();
   if (isModel)
     failWith(failure.causes, json);
+  else if (json)
+    printJson(
+        json::Object{{"ok", false},
+                     {"error", json::fixUTF8(failure.reason())},
+                     {"remedy", json::fixUTF8(failure.causes.front().remedy)}});
   else
     failWith(failure.reason(), json);
   const std::string &remedy = failure.causes.front().remedy;
   if (!json && !isModel && !remedy.empty())
-    errs() << "  remedy: " << withoutControls(remedy) << "\n";
+    errs() << "  " << remedyLabel() << withoutControls(remedy) << "\n";
   return failure.exitCode();
 }
 
 void cli::printNotes(const std::vector<std::string> &notes) {
   for (const std::string &note : notes)
-    errs() << "note: " << withoutControls(note) << "\n";
+    errs() << noteLabel() << withoutControls(note) << "\n";
 }
 
 std::string cli::percent(double share) {
@@ -252,15 +292,61 @@ void cli::printMemories(const Plan &plan) {
     }
 }
 
-cli::ProgressLine::ProgressLine(bool wanted)
-    : isActive(wanted && isatty(STDOUT_FILENO)) {}
+cli::ProgressLine::ProgressLine(bool wanted, bool ticks)
+    : isActive((wanted && isatty(STDOUT_FILENO)) ||
+               std::getenv("RHIZOME_PROGRESS")),
+      begun(std::chrono::steady_clock::now()) {
+  if (isActive && ticks && isatty(STDOUT_FILENO))
+    ticker = std::thread([this] { tick(); });
+}
 
 cli::ProgressLine::~ProgressLine() {
+  if (ticker.joinable()) {
+    {
+      std::lock_guard<std::mutex> guard(mutex);
+      isEnding = true;
+    }
+    ending.notify_all();
+    ticker.join();
+  }
   if (isActive)
     errs() << "\r\033[K";
 }
 
+void cli::ProgressLine::tick() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!ending.wait_for(lock, std::chrono::seconds(1),
+                          [this] { return isEnding; }))
+    if (!shown.empty())
+      draw();
+}
+
+/// Cut to the terminal's width: a line that wraps cannot be overwritten.
+void cli::ProgressLine::draw() {
+  std::string text = withoutControls(shown);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                           std::chrono::steady_clock::now() - begun)
+                           .count();
+  if (!text.empty() && ticker.joinable() && seconds > 1)
+    text += " " + std::to_string(seconds) + " s";
+  winsize size = {};
+  const size_t width =
+      ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1
+          ? size.ws_col - 1
+          : 79;
+  while (columns(text) > width) {
+    while (!text.empty() && (text.back() & 0xC0) == 0x80)
+      text.pop_back();
+    text.pop_back();
+  }
+  // Complete between two carriage returns, for programs that read it.
+  errs() << "\r\033[K" + text + "\r";
+}
+
 void cli::ProgressLine::show(const std::string &text) {
-  if (isActive)
-    errs() << "\r\033[K" << text;
+  if (!isActive)
+    return;
+  std::lock_guard<std::mutex> guard(mutex);
+  shown = text;
+  draw();
 }

@@ -6,7 +6,11 @@
 #include "rhizome/Package/Plan.h"
 #include "rhizome/Support/Result.h"
 #include "llvm/Support/JSON.h"
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace rhizome::cli {
@@ -21,6 +25,16 @@ public:
 private:
   std::vector<std::vector<std::string>> rows;
 };
+
+/// "error: ", "note: " and "remedy: ", in color where standard error is a
+/// terminal that shows it and NO_COLOR is not set.
+std::string errorLabel();
+std::string noteLabel();
+std::string remedyLabel();
+/// For standard output, by the same rule: a heading; and a count of mistakes,
+/// green if there are none, red otherwise.
+std::string bold(const std::string &text);
+std::string verdict(int64_t mistakes, const std::string &text);
 
 /// One line on stdout.
 void printJson(llvm::json::Value value);
@@ -55,15 +69,26 @@ void printMemories(const Plan &plan);
 /// Which die of a device holds what, for plans on several dies.
 void printDies(const Plan &plan);
 
-/// A line on stderr that is overwritten, if stdout is a terminal.
+/// A line on stderr that is overwritten, if stdout is a terminal or
+/// $RHIZOME_PROGRESS is set, as the Python interface does. With `ticks`, on a
+/// terminal it also says how many seconds went by, so that every wait is seen
+/// to go on: not where another process writes there at the same time.
 class ProgressLine {
 public:
-  explicit ProgressLine(bool wanted);
+  explicit ProgressLine(bool wanted, bool ticks = true);
   ~ProgressLine();
+  /// "" takes the line away.
   void show(const std::string &text);
   bool active() const { return isActive; }
 
 private:
-  bool isActive;
+  void tick();
+  void draw();
+  bool isActive, isEnding = false;
+  std::chrono::steady_clock::time_point begun;
+  std::string shown;
+  std::mutex mutex;
+  std::condition_variable ending;
+  std::thread ticker;
 };
 } // namespace rhizome::cli

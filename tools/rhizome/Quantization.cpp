@@ -86,6 +86,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
                 DataRequest &data = calibrationOf(request).data;
                 data.path = path;
                 data.normalizeOption = "--calibration-normalize";
+                data.imagesOption = "--calibration-images";
               },
               "quantize a float model, with ranges observed on these inputs "
               "(.npz with their names, .npy idx .png .jpg or a folder)")
@@ -113,6 +114,14 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
       },
       "RANGE",
       "how its bytes are converted to the model's range, as for --normalize");
+  text(
+      "--calibration-images",
+      [](Calibration &c, const std::string &v) {
+        if (std::string wrong = wrongImageSteps(v); !wrong.empty())
+          throw CLI::ValidationError("--calibration-images", wrong);
+        c.data.images = v;
+      },
+      "STEPS", "what is done with its images before, as for --images");
   text(
       "--calibration-method",
       [](Calibration &c, const std::string &v) { setMethod(c.options, v); },

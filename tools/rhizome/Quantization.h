@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rhizome/Evaluate/Evaluate.h"
+#include "rhizome/Evaluate/Trace.h"
 #include "rhizome/Model/Request.h"
 #include "llvm/Support/JSON.h"
 #include <CLI/CLI.hpp>
@@ -18,12 +19,10 @@ void reportQuantization(const model::ModelRequest &request,
                         llvm::json::Object &into);
 void printQuantization(const model::ModelRequest &request);
 
-/// The least share of saturated values that is reported.
-constexpr double kToldShare = 0.001;
 /// Adds the saturation of every quantizer under "saturation".
 void reportSaturation(const std::vector<evaluate::Saturation> &saturation,
                       llvm::json::Object &into);
-/// A table of the quantizers at which more than `kToldShare` of the values
-/// saturate; nothing if there are none.
+/// A table of the quantizers at which more than `evaluate::kToldShare` of the
+/// values saturate; nothing if there are none.
 void printSaturation(const std::vector<evaluate::Saturation> &saturation);
 } // namespace rhizome::cli

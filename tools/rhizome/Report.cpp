@@ -23,9 +23,13 @@ static int runReport(const std::string &dir, const std::string &baseline,
     return failWith(llvm::toString(package.takeError()), json);
   printNotes(package->notes());
   std::string skipped;
-  if (!baseline.empty())
+  ProgressLine line(!json);
+  if (!baseline.empty()) {
+    line.show("measuring ONNX Runtime …");
     if (llvm::Error error = report::measureBaseline(*package, baseline))
       skipped = llvm::toString(std::move(error));
+    line.show("");
+  }
   if (llvm::Error error = report::write(*package))
     return failWith(llvm::toString(std::move(error)), json);
   std::string page = report::pageOf(*package);
@@ -38,7 +42,8 @@ static int runReport(const std::string &dir, const std::string &baseline,
     return 0;
   }
   if (!skipped.empty())
-    llvm::errs() << "note: SKIPPED the CPU baseline: " << skipped << "\n";
+    llvm::errs() << noteLabel() << "SKIPPED the CPU baseline: " << skipped
+                 << "\n";
   llvm::outs() << page << "\n";
   return 0;
 }

@@ -23,11 +23,17 @@ static int runRun(RunRequest request, bool json) {
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);
   request.isCancelled = [] { return cancelled != 0; };
+  ProgressLine line(!json);
   // Printed at once, even for machines: someone is waiting for it.
-  request.onEvent = [](const std::string &line) {
-    llvm::errs() << line << "\n";
+  request.onEvent = [&line](const std::string &event) {
+    line.show("");
+    llvm::errs() << event << "\n";
+  };
+  request.onProgress = [&line](int64_t done, int64_t all) {
+    line.show(grouped(done) + " of " + grouped(all) + " frames …");
   };
   auto run = runPackage(request);
+  line.show("");
   // If it failed, the frames that succeeded.
   const RunResult &result =
       run ? *run : *std::any_cast<RunResult>(&run.failure().detail);
@@ -63,7 +69,9 @@ static int runRun(RunRequest request, bool json) {
   llvm::outs() << grouped(result.frames)
                << (result.frames == 1 ? " frame" : " frames");
   if (result.checked)
-    llvm::outs() << ", " << grouped(result.mismatches) << " mismatches";
+    llvm::outs() << ", "
+                 << verdict(result.mismatches,
+                            grouped(result.mismatches) + " mismatches");
   llvm::outs() << "\n";
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)
@@ -153,7 +161,7 @@ void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
     std::vector<std::string> inputs;
-    std::string normalize;
+    DataRequest how;
     KernelRunRequest kernel;
     bool json = false, noCheck = false;
   };
@@ -166,7 +174,7 @@ void cli::addRun(CLI::App &app, Run &run) {
                    "a package; or a kernel (.cfd, .mlir) or the folder of a "
                    "compiled one")
       ->required();
-  addData(*command, request, options->inputs, options->normalize);
+  addData(*command, request, options->inputs, options->how);
   addDriver(*command, request);
   addJobAndDevice(*command, request.driverOptions);
   command
@@ -184,6 +192,12 @@ void cli::addRun(CLI::App &app, Run &run) {
                    "a file with 32 hexadecimal digits that rhizome-node "
                    "processes share with this client")
       ->option_text("FILE");
+  command
+      ->add_option("--metrics", request.metrics,
+                   "offer requests, latencies, failovers and the nodes' states "
+                   "in Prometheus' text form while it runs: at a port of the "
+                   "loopback interface, at ADDRESS:PORT, or in a file")
+      ->option_text("PORT|FILE");
   command
       ->add_option("--outstanding", request.outstanding,
                    "frames in flight; 1 for single requests; otherwise as many "
@@ -220,6 +234,7 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
                   "  rhizome run net.rhz --at node0=10.0.0.1:2719 "
                   "--outstanding 1\n"
+                  "  rhizome run net.rhz -n 1000000 --metrics 9464\n"
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, command, &run] {
@@ -239,8 +254,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       };
       return;
     }
-    for (const std::string &path : options->inputs)
-      options->request.inputs.push_back({path, options->normalize});
+    options->request.inputs = dataOf(options->inputs, options->how);
     options->request.check = !options->noCheck;
     options->request.driverOptions.seed = options->request.seed;
     run = [options] { return runRun(options->request, options->json); };

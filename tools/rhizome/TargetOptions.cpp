@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TargetOptions.h"
+#include "Config.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -11,11 +12,10 @@ using namespace rhizome::pipeline;
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
   request.device = kDefaultDevice;
-  command
-      .add_option("MODEL", request.model.path,
-                  "a network: .onnx, or .mlir of linalg or osa; or a kernel: "
-                  ".cfd, .mlir")
-      ->required();
+  command.add_option(
+      "MODEL", request.model.path,
+      "a network: .onnx, or .mlir of linalg or osa; or a kernel: "
+      ".cfd, .mlir; otherwise that of rhizome.yaml in this folder");
   CLI::Option *device =
       command
           .add_option("--device", request.device,
@@ -31,7 +31,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command
       .add_option("--cluster", request.cluster,
                   "several devices and their links: a name of data/clusters, "
-                  "or a .yaml file")
+                  "a .yaml file, or DEVICE:COUNT,…@LINK")
       ->option_text("NAME")
       ->excludes(device)
       ->excludes(board);
@@ -105,14 +105,20 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->check(CLI::Range(1, 65535))
       ->option_text("N");
   command
-      .add_option("--clock-mhz", options.clockMhz,
-                  "the clock of every design, otherwise the device's")
-      ->check(CLI::Range(0.001, 10000.0))
+      .add_option(
+          "--clock-mhz", options.clock,
+          "the clock of every design from 0.001 to 10000 MHz, otherwise "
+          "the device's; auto: the best that the delays of the device's "
+          "family allow")
+      ->option_text("MHZ|auto")
       ->check([](const std::string &text) -> std::string {
         double mhz;
-        return llvm::StringRef(text).getAsDouble(mhz) || mhz == mhz
+        const bool isClock = !llvm::StringRef(text).getAsDouble(mhz) &&
+                             mhz >= 0.001 && mhz <= 10000;
+        return isClock || text == "auto"
                    ? ""
-                   : "'" + text + "' is not a clock";
+                   : "'" + text +
+                         "' is not a clock from 0.001 to 10000 MHz, nor auto";
       });
   command
       .add_option(
@@ -136,7 +142,24 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   ofKernels(command, {"--target"});
   addKernelOptions(command, options.kernel);
   addExploreFormats(command, options.kernel);
+  addConfig(command, options.dumpConfig);
   command.add_flag("--json", options.json, "one JSON object on stdout");
+}
+
+bool cli::dumpsConfig(const CLI::App &command, const TargetOptions &options,
+                      std::function<int()> &run) {
+  if (options.dumpConfig) {
+    run = [&command] {
+      llvm::outs() << dumpConfig(command);
+      return 0;
+    };
+    return true;
+  }
+  if (options.request.model.path.empty())
+    throw CLI::ValidationError(
+        "MODEL", std::string("name a network or kernel, or write ") +
+                     kConfigFile + ", which --dump-config begins");
+  return false;
 }
 
 bool cli::namesHardware(const CLI::App &command) {
@@ -148,13 +171,38 @@ CompileRequest cli::requestOf(const CLI::App &command,
                               const TargetOptions &options) {
   CompileRequest request = options.request;
   if (command.count("--clock-mhz"))
-    request.clockMhz = options.clockMhz;
+    request.clockMhz = options.clock == "auto"
+                           ? planbuild::TargetChoice::kBestClock
+                           : std::stod(options.clock);
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
   for (const CLI::Option *option : command.get_options())
-    if (option->count() > 0 && !option->get_positional())
+    if (option->count() > 0 && !option->get_positional() &&
+        option->get_name() != "--config")
       request.given.push_back(option->get_name());
   return request;
+}
+
+void cli::addPhase(CLI::App &command, const std::string &name,
+                   std::optional<Phase> &phase, const std::string &help) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [name, &phase](const std::string &text) {
+            phase = parsePhase(text);
+            if (!phase)
+              throw CLI::ValidationError(
+                  name, "'" + text + "' is no phase; they are, in order: " +
+                            phaseNames());
+          },
+          help)
+      ->type_name("PHASE");
+}
+
+void cli::addCompileFrom(CLI::App &command, CompileRequest &request) {
+  addPhase(command, "--compile-from", request.from,
+           "MODEL is a module that 'compile --compile-to' wrote for this "
+           "phase: continue with the next");
 }
 
 llvm::json::Array cli::nodesJson(const Plan &plan) {
@@ -229,8 +277,8 @@ int cli::failCompile(const Failure &failure, bool json) {
   if (!nearest)
     return failWith(failure, json);
   printNotes(nearest->notes);
-  llvm::errs() << "error: " << withoutControls(failure.reason())
-               << "\n  remedy: "
+  llvm::errs() << errorLabel() << withoutControls(failure.reason()) << "\n  "
+               << remedyLabel()
                << withoutControls(failure.causes.front().remedy) << ":\n";
   printPrediction(nearest->plan.predicted);
   return failure.exitCode();

@@ -14,14 +14,26 @@ struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
   std::string target = "cpu";           ///< of a kernel
-  double clockMhz = 0;
+  std::string clock; ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
+  bool dumpConfig = false; ///< print the options as a file, and stop
 };
 
 /// Adds MODEL, --device, --board, --cluster, --goal, --max-nodes, --clock-mhz,
 /// --accept-nearest, --target, those of a model and of a kernel, and --json.
 void addTargetOptions(CLI::App &command, TargetOptions &options);
+
+/// Adds an option that names a phase.
+void addPhase(CLI::App &command, const std::string &name,
+              std::optional<pipeline::Phase> &phase, const std::string &help);
+
+/// Adds --compile-from.
+void addCompileFrom(CLI::App &command, pipeline::CompileRequest &request);
+/// For the callback of a command: whether it only prints its options as a file,
+/// which `run` then does. Otherwise a usage error if there is no MODEL.
+bool dumpsConfig(const CLI::App &command, const TargetOptions &options,
+                 std::function<int()> &run);
 
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);

@@ -126,6 +126,7 @@ llvm::json::Object toJson(const Board &b, const Flows &) {
                             {"description", b.description},
                             {"device", b.device},
                             {"clock_mhz", b.clockMhz},
+                            {"host", nameOf(b.host())},
                             {"baud", b.baud},
                             {"flash", b.flash},
                             {"sources", listOf(b.sources)}};
@@ -181,12 +182,24 @@ std::string membersOf(const Cluster &c) {
   return text;
 }
 
+std::string wayTo(const Board &b) {
+  switch (b.host()) {
+  case Board::Host::Serial:
+    return "UART, " + grouped(b.baud) + " baud";
+  case Board::Host::Dma:
+    return "DMA on the chip";
+  case Board::Host::Platform:
+    return "PCI Express";
+  }
+  llvm_unreachable("all hosts return");
+}
+
 /// One table per kind. Rows of other kinds are left out; an empty table is not
 /// printed.
 void printTables(const std::vector<Target> &targets) {
   Table devices({"device", "family", "clock MHz", "LUT", "FF", "DSP", "BRAM",
                  "URAM", "LUTRAM", "DSP kind", "memory"});
-  Table boards({"board", "device", "clock MHz", "baud", "description"});
+  Table boards({"board", "device", "clock MHz", "host at", "description"});
   Table links({"link", "medium", "rate", "latency ns", "payload B",
                "overhead B", "description"});
   Table clusters({"cluster", "nodes", "devices", "topology", "host link"});
@@ -201,7 +214,7 @@ void printTables(const std::vector<Target> &targets) {
                    count("lutram"), d->dspKind.empty() ? "-" : d->dspKind,
                    memoryOf(*d)});
     } else if (auto *b = std::get_if<Board>(&target)) {
-      boards.add({b->name, b->device, decimal(b->clockMhz, 3), grouped(b->baud),
+      boards.add({b->name, b->device, decimal(b->clockMhz, 3), wayTo(*b),
                   b->description});
     } else if (auto *l = std::get_if<Link>(&target)) {
       links.add({l->name, nameOf(l->kind).str(), rate(l->bitsPerS, "b"),
@@ -281,9 +294,26 @@ void explain(const Device &d, const Flows &flows) {
 }
 
 void explain(const Board &b, const Flows &) {
-  outs() << "clock at pin " << b.clockPin << ", serial line in at " << b.rxPin
-         << " and out at " << b.txPin << "\nonto the board: " << b.flash
-         << "\n";
+  switch (b.host()) {
+  case Board::Host::Serial:
+    outs() << "clock at pin " << b.clockPin << ", serial line in at " << b.rxPin
+           << " and out at " << b.txPin << ", " << b.ioStandard << "\n";
+    break;
+  case Board::Host::Dma:
+    outs() << "the processors on the chip run the host's program and give the "
+              "clock; DMA moves the frames\n"
+              "to build: rhizome synth DIR --tool vivado; to run: the driver "
+              "'pynq' in host/rhizome_client.py\n";
+    break;
+  case Board::Host::Platform:
+    outs() << "the design is a kernel of the device's platform, which gives "
+              "the clock\n"
+              "to build: rhizome synth DIR --tool vitis; to run: the drivers "
+              "'xrt' and 'opencl' in host/\n";
+    break;
+  }
+  if (!b.flash.empty())
+    outs() << "onto the board: " << b.flash << "\n";
 }
 
 void explain(const Link &l, const Flows &) {

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The command line: parses, runs one command, returns its exit code.
 #include "Commands.h"
+#include "Config.h"
+#include "Output.h"
 #include "Spellings.h"
+#include "rhizome/Support/Spelling.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome;
-
-/// "did you mean" for a word that is not known: the name in `known` that
-/// differs by a letter or two, or that ends in the word; "" if there is none.
-static std::string meant(llvm::StringRef word,
-                         const std::vector<std::string> &known) {
-  std::string best;
-  unsigned least = 3;
-  for (const std::string &name : known)
-    if (unsigned d = word.edit_distance(name, true, least); d < least) {
-      least = d;
-      best = "; did you mean '" + name + "'?";
-    }
-  if (best.empty() && word.starts_with("--"))
-    for (const std::string &name : known)
-      if (llvm::StringRef(name).ends_with(word.drop_front()))
-        best = "; did you mean '" + name + "'?";
-  return best;
-}
 
 /// The error for a command or option that does not exist; "" if all exist.
 static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
@@ -47,8 +33,13 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
     if (first == known.back())
       command = each;
   }
-  if (!command)
+  if (!command) {
+    if (const std::string option = "--" + first.str();
+        app.get_option_no_throw(option))
+      return "unknown command '" + first.str() + "'; did you mean '" + option +
+             "'?";
     return "unknown command '" + first.str() + "'" + meant(first, known);
+  }
   known.clear();
   for (const CLI::Option *option : command->get_options())
     for (const std::string &name : option->get_lnames())
@@ -77,11 +68,13 @@ static void groupOptions(CLI::App &app) {
         {"--shape", "--input-type", "--state", "--number-format",
          "--tensor-format", "--raw-integers"}},
        {"Quantization after training",
-        {"--calibration", "--calibration-normalize", "--calibration-method",
-         "--calibration-frames", "--bits", "--max-loss", "--min-snr"}},
+        {"--calibration", "--calibration-normalize", "--calibration-images",
+         "--calibration-method", "--calibration-frames", "--bits", "--max-loss",
+         "--min-snr"}},
        {"Data",
-        {"--data", "--labels", "--input", "--expect", "--normalize",
-         "--input-range", "--frames", "--seed", "--golden"}},
+        {"--data", "--labels", "--input", "--expect", "--normalize", "--images",
+         "--input-range", "--frames", "--predictions", "--top", "--seed",
+         "--golden"}},
        {"Drivers",
         {"--driver", "--port", "--baud", "--stalls-in", "--stalls-out",
          "--hostfile", "--platform", "--program", "--at", "--manifest",
@@ -108,10 +101,11 @@ static bool readHelp(const CLI::App &app, int &argc, char **argv) {
   static char help[] = "--help";
   if (argc < 2 || argv[1] != llvm::StringRef("help"))
     return true;
-  if (argc > 2) {
+  if (argc > 2 && argv[2] != llvm::StringRef("help")) {
     argv[1] = argv[2];
     argc = 3;
   }
+  argc = std::min(argc, argv[1] == llvm::StringRef("help") ? 2 : 3);
   argv[argc - 1] = help;
   return argc == 2 || unknownWord(app, 2, argv).empty();
 }
@@ -125,9 +119,24 @@ static int finished(int status) {
   const std::error_code error = out.error();
   out.clear_error(); // or the destructor aborts
   if (error != std::errc::broken_pipe)
-    llvm::errs() << "error: the output cannot be written: " << error.message()
-                 << "\n";
+    llvm::errs() << cli::errorLabel()
+                 << "the output cannot be written: " << error.message() << "\n";
   return status ? status : 1;
+}
+
+/// Help with its headings in bold, where that shows.
+static int printHelp(const CLI::App &app) {
+  const std::string text = app.help();
+  llvm::StringRef rest = text;
+  while (!rest.empty()) {
+    auto [line, after] = rest.split('\n');
+    const bool isHeading = !line.starts_with(" ") && line.ends_with(":");
+    llvm::outs() << (isHeading ? cli::bold(line.str()) : line.str());
+    if (line.size() < rest.size())
+      llvm::outs() << "\n";
+    rest = after;
+  }
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -148,6 +157,7 @@ int main(int argc, char **argv) {
   cli::addRun(app, run);
   cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
+  cli::addTrace(app, run);
   cli::addCoverage(app, run);
   cli::addFormats(app, run);
   cli::addSynth(app, run);
@@ -157,20 +167,36 @@ int main(int argc, char **argv) {
   cli::addDoctor(app, run);
   cli::addCompletion(app, run);
   groupOptions(app);
+  if (argc == 1) {
+    llvm::errs() << app.help();
+    return 2;
+  }
   cli::respell(argc, argv);
   const bool hasCommand = readHelp(app, argc, argv);
+  cli::ConfigFile config;
+  if (std::string problem; !config.enter(app, argc, argv, problem)) {
+    llvm::errs() << cli::errorLabel() << withoutControls(problem) << "\n";
+    return 2;
+  }
   try {
     if (!hasCommand)
       throw CLI::ExtrasError({argv[1]});
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    return finished(printHelp(app));
   } catch (const CLI::ParseError &error) {
     std::string what = unknownWord(app, argc, argv);
     if (error.get_exit_code() != 0 && !what.empty()) {
-      llvm::errs() << "error: " << what
+      llvm::errs() << cli::errorLabel() << what
                    << "\nRun with --help for more information.\n";
       return 2;
     }
-    return app.exit(error) == 0 ? 0 : 2;
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    llvm::errs() << cli::errorLabel()
+                 << withoutControls(config.placeOf(error.what()) + error.what())
+                 << "\nRun with --help for more information.\n";
+    return 2;
   }
   return finished(run());
 }

@@ -354,6 +354,69 @@ TEST(EventSim, CountsWhatChannelsHold) {
   EXPECT_GT(slackened, 30U);
 }
 
+/// With processes before channels that pass tokens on, several in a row.
+void addDelays(ProcessNetwork &network, std::mt19937 &random) {
+  auto draw = [&](int low, int high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const size_t channels = network.channels.size();
+  for (size_t c = 1; c < channels; ++c) {
+    int64_t tokens = 0;
+    for (const Process &from : network.processes)
+      for (size_t k = 0; k < from.outputs.size(); ++k)
+        for (const Phase &phase : from.phases)
+          if (from.outputs[k] == int(c))
+            tokens += phase.repeat * countAt(phase.produce, k) * from.periods;
+    int first = int(c);
+    for (int64_t count = draw(0, 3); count > 0; --count) {
+      const int64_t latency = draw(1, 6);
+      const int before = network.addChannel(
+          "", std::max<int64_t>(1, latency + draw(-2, 4)), latency);
+      network.channels[before].returns = std::max<int64_t>(0, draw(-6, 2));
+      network.processes.push_back(
+          {"pass", {Phase::of(tokens, {1}, {1})}, 1, {before}, {first}});
+      first = before;
+    }
+    for (Process &process : network.processes)
+      for (int &output : process.outputs)
+        if (output == int(c) && process.name != "pass")
+          output = first;
+  }
+}
+
+// A run whose channels are watched takes them as parts of channels.
+TEST(EventSim, ProcessesThatPassTokensOnAreChannels) {
+  std::mt19937 random(29);
+  int finished = 0;
+  for (int n = 0; n < 300; ++n) {
+    ProcessNetwork network = pipelineOf(random);
+    addDelays(network, random);
+    constexpr int kFrames = 6;
+    auto fired = firingsOf(network, kFrames);
+    Simulation simulation(network, {0});
+    const SimResult &run = simulation.upTo(kFrames);
+    for (size_t p = 0; p < network.processes.size(); ++p) {
+      const Process &sink = network.processes[p];
+      if (!sink.outputs.empty())
+        continue;
+      const size_t firings = size_t(sink.phases[0].repeat);
+      const bool ends = fired[p].size() == kFrames * firings;
+      EXPECT_EQ(run.deadlock, !ends) << n;
+      if (!ends || run.deadlock)
+        continue;
+      ++finished;
+      EXPECT_TRUE(std::equal(run.taken[0].begin(), run.taken[0].end(),
+                             fired[p].begin()))
+          << n;
+      for (size_t f = 0; f < kFrames; ++f) {
+        EXPECT_EQ(run.firstOut[0][f], fired[p][f * firings]) << n;
+        EXPECT_EQ(run.lastOut[0][f], fired[p][(f + 1) * firings - 1]) << n;
+      }
+    }
+  }
+  EXPECT_GT(finished, 200);
+}
+
 TEST(MemoryBank, AnswersByItsRules) {
   rhz::MemoryFigures figures;
   figures.bytesPerS = 500000000; // 2.5 bytes per cycle of 200 MHz

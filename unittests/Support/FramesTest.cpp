@@ -2,6 +2,7 @@
 // Frames for a model's input: cutting, channel order, normalization, random
 // data, and the messages for data that do not fit.
 #include "Fixtures.h"
+#include "rhizome/Support/ImageSteps.h"
 
 using namespace rhizome;
 using namespace rhizome::test;
@@ -62,9 +63,28 @@ TEST_F(FramesTest, NothingIsResized) {
       << message;
   message = refusal(png("x.png", 4, 4, true, std::vector<uint8_t>(48)),
                     {"image", {1, 3, 2, 2}}, "0..1");
-  EXPECT_NE(message.find("resize or convert the image first"),
+  EXPECT_NE(message.find("name what the training did with its images, e.g. "
+                         "--images resize=256,crop=224 or gray"),
             std::string::npos)
       << message;
+}
+
+TEST_F(FramesTest, ImagesAreBroughtToTheInput) {
+  std::vector<uint8_t> pixels;
+  for (uint8_t i = 0; i < 12; ++i)
+    pixels.insert(pixels.end(), {i, i, i});
+  const std::string file = png("x.png", 4, 3, true, pixels);
+  auto open = [&](llvm::StringRef path) {
+    return FrameSource::open(path, {"image", {1, 1, 1, 2}},
+                             llvm::cantFail(Normalize::parse("0..255")),
+                             std::make_shared<const ImageSteps>(llvm::cantFail(
+                                 ImageSteps::parse("gray,crop=1x2"))));
+  };
+  EXPECT_EQ(llvm::cantFail(llvm::cantFail(open(file)).frame(0)).floats,
+            (Floats{5, 6}));
+  EXPECT_NE(why(open(write("a.npy", npy("|u1", false, "(1, 2)", "ab"))))
+                .find("--images is for PNG and JPEG images"),
+            std::string::npos);
 }
 
 TEST_F(FramesTest, FoldersOfClasses) {

@@ -50,6 +50,26 @@ TEST_F(Processes, StatusAndOutput) {
   EXPECT_EQ(cantFail(readFile(path("log"))), "out\nerr\n");
 }
 
+TEST_F(Processes, AWaitMayEndBeforeTheProcess) {
+  Process process = shell("exec sleep 60");
+  ProcessRunner runner(1);
+  ASSERT_FALSE(bool(runner.start(process)));
+  EXPECT_EQ(runner.wait(std::chrono::milliseconds(20)), nullptr);
+  EXPECT_TRUE(runner.isFull());
+}
+
+TEST_F(Processes, TheirEnvironmentReplacesOurs) {
+  ::setenv("RHIZOME_TEST_OURS", "a", 1);
+  ::setenv("RHIZOME_TEST_KEPT", "b", 1);
+  Process process =
+      shell("echo $RHIZOME_TEST_OURS$RHIZOME_TEST_KEPT$RHIZOME_TEST_NEW");
+  process.environment = {"RHIZOME_TEST_OURS=c", "RHIZOME_TEST_NEW=d"};
+  ProcessRunner runner(1);
+  ASSERT_FALSE(bool(runner.start(process)));
+  runner.wait();
+  EXPECT_EQ(cantFail(readFile(path("log"))), "cbd\n");
+}
+
 TEST_F(Processes, AFailureQuotesItsLogOrSaysThatItIsGone) {
   cantFail(writeBytes(path("log"), "first\nlast\n"));
   EXPECT_EQ(toString(toolError("/bin/tool", 3, path("log"))),

@@ -145,6 +145,10 @@ TEST_F(SynthTest, EqualActorsAreOneModule) {
   EXPECT_EQ(result->predicted.at("lut"), 15);
   EXPECT_EQ(result->tool.substr(0, 5), "Yosys");
   EXPECT_EQ(errorOf(both.predicted, both.measured, "ff"), 0);
+  EXPECT_NEAR(
+      errorOf(synth::Counts{{"lut", 8}}, synth::Counts{{"lut", 10}}, "lut")
+          .value_or(0),
+      -0.2, 1e-9);
   EXPECT_EQ(errorOf(other.predicted, other.measured, "lut"), std::nullopt);
 
   auto kept = llvm::json::parse(folder.read("m.rhz/results/synth.json"));

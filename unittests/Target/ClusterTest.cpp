@@ -145,6 +145,41 @@ TEST(Cluster, PlacesHaveTheirOwnClockBudgetAndLink) {
   EXPECT_FALSE(cluster->joined(1, 1));
 }
 
+TEST(Cluster, IsFormedFromDevicesAndALink) {
+  auto formed = [](const char *text) -> std::string {
+    auto cluster = loadCluster(text);
+    if (!cluster)
+      return llvm::toString(cluster.takeError());
+    std::string all = cluster->name;
+    for (const ClusterNode &node : cluster->nodes)
+      all += " " + node.device.name + "/" + node.link.name + "/" +
+             std::to_string(int(node.device.clockMhz));
+    return all + " " + nameOf(cluster->topology).str() + " " +
+           cluster->hostLink.name;
+  };
+  EXPECT_EQ(formed("xcku060:2@udp-10g"),
+            "2xxcku060-udp-10g xcku060/udp-10g/156 xcku060/udp-10g/156 switch "
+            "udp-10g");
+  // A board has its own clock.
+  EXPECT_EQ(formed("pynq-z2,icebreaker@udp-1g"),
+            "1xpynq-z2-1xicebreaker-udp-1g xc7z020/udp-1g/100 "
+            "ice40-up5k/udp-1g/12 switch udp-1g");
+  EXPECT_EQ(formed("ice40-up5k:1@bus-8x12m"),
+            "1xice40-up5k-bus-8x12m ice40-up5k/bus-8x12m/12 chain bus-8x12m");
+  EXPECT_EQ(formed("xcku060:0@udp-10g"),
+            "the cluster 'xcku060:0@udp-10g' is not DEVICE:COUNT,…@LINK, such "
+            "as xcku060:4@udp-10g: '0' is no count");
+  EXPECT_EQ(formed(":3@udp-10g"),
+            "the cluster ':3@udp-10g' is not DEVICE:COUNT,…@LINK, such as "
+            "xcku060:4@udp-10g: a device is missing");
+  EXPECT_NE(formed("xcku060:9999@udp-10g").find("at most 4096 nodes"),
+            std::string::npos);
+  EXPECT_NE(formed("xcku061:2@udp-10g").find("unknown device 'xcku061'"),
+            std::string::npos);
+  EXPECT_NE(formed("xcku060:2@udp-11g").find("unknown link 'udp-11g'"),
+            std::string::npos);
+}
+
 TEST(Cluster, AChainReachesItsNeighbors) {
   auto chain = loadCluster("up5kx16");
   ASSERT_TRUE(bool(chain)) << llvm::toString(chain.takeError());
@@ -196,11 +231,14 @@ TEST(Cluster, MistakesAreNamedByLine) {
             "t.yaml:4: 'topology' is 'ring'; known are switch, chain");
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\nreplicas: 3"),
             "t.yaml:4: 'replicas' is '3', which is not true or false");
-  EXPECT_NE(clusterWith("xcku060-role", "xcku60")
-                .find("t.yaml:5: unknown device 'xcku60'; known are "),
-            std::string::npos);
+  EXPECT_NE(
+      clusterWith("xcku060-role", "xcku60")
+          .find("t.yaml:5: unknown device 'xcku60'; did you mean 'xcku060'? "
+                "Known are "),
+      std::string::npos);
   EXPECT_NE(clusterWith("link: udp-10g", "link: udp-11g")
-                .find("t.yaml:3: unknown link 'udp-11g'; known are "),
+                .find("t.yaml:3: unknown link 'udp-11g'; did you mean "
+                      "'udp-10g'? Known are "),
             std::string::npos);
   EXPECT_EQ(messageFor<Cluster>(loadCluster, "name: t\ndescription: d\n"
                                              "nodes: []\n"),

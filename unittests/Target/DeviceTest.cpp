@@ -56,12 +56,13 @@ TEST(Device, ShippedOnesLoad) {
   for (const Device &d : *devices)
     names.push_back(d.name);
   EXPECT_EQ(names, (std::vector<std::string>{
-                       "10ax115",   "cpu-x86",      "ice40-hx8k", "ice40-up5k",
-                       "lfe5u-12f", "lfe5u-25f",    "lfe5u-85f",  "xc7a100t",
-                       "xc7z007s",  "xc7z010",      "xc7z020",    "xc7z045",
-                       "xck26",     "xcku060-role", "xcu280",     "xcu55c",
-                       "xcvc1902",  "xcvu9p",       "xcvu9p-slr", "xczu3eg",
-                       "xczu7ev"}));
+                       "10ax115",      "cpu-x86",   "ice40-hx8k", "ice40-up5k",
+                       "lfe5u-12f",    "lfe5u-25f", "lfe5u-45f",  "lfe5u-85f",
+                       "xc7a100t",     "xc7a35t",   "xc7z007s",   "xc7z010",
+                       "xc7z020",      "xc7z045",   "xck26",      "xcku060",
+                       "xcku060-role", "xcu250",    "xcu280",     "xcu50",
+                       "xcu55c",       "xcvc1902",  "xcvu13p",    "xcvu9p",
+                       "xcvu9p-slr",   "xczu3eg",   "xczu7ev"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
@@ -88,10 +89,14 @@ TEST(Device, UnknownNameListsTheKnown) {
   auto device = loadDevice("xcku60");
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(llvm::toString(device.takeError()),
-            "unknown device 'xcku60'; known are 10ax115, cpu-x86, ice40-hx8k, "
-            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-85f, xc7a100t, "
+            "unknown device 'xcku60'; did you mean 'xcku060'? Known are "
+            "10ax115, cpu-x86, ice40-hx8k, "
+            "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-45f, lfe5u-85f, xc7a100t, "
+            "xc7a35t, "
             "xc7z007s, xc7z010, xc7z020, xc7z045, xck26, xcku060-role, "
-            "xcu280, xcu55c, xcvc1902, xcvu9p-slr, xcvu9p, xczu3eg, xczu7ev, "
+            "xcku060, xcu250, "
+            "xcu280, xcu50, xcu55c, xcvc1902, xcvu13p, xcvu9p-slr, xcvu9p, "
+            "xczu3eg, xczu7ev, "
             "or give the path of a .yaml file");
 }
 

@@ -59,7 +59,8 @@ struct Written {
   std::string error;
 };
 
-Written write(const PlannedNode &node, const Device &device, double clockMhz) {
+Written write(const PlannedNode &node, const Device &device, double clockMhz,
+              const vendor::BoardProject *board = nullptr) {
   TestFolder folder;
   Written result;
   auto writer = PackageWriter::create(folder.path("p.rhz"));
@@ -67,8 +68,8 @@ Written write(const PlannedNode &node, const Device &device, double clockMhz) {
     result.error = llvm::toString(writer.takeError());
     return result;
   }
-  if (auto error =
-          vendor::writeFlows(**writer, node, device, clockMhz, result.notes))
+  if (auto error = vendor::writeFlows(**writer, node, device, clockMhz,
+                                      result.notes, {}, board))
     result.error = llvm::toString(std::move(error));
   result.files = readTree((*writer)->dir() + "/nodes/node0");
   return result;
@@ -175,13 +176,32 @@ TEST(Flows, DiesHaveTheirBlocks) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("  u_cross/u_to \\\n"), std::string::npos) << text;
-  EXPECT_NE(written.files["vivado/build.tcl"].find("rhz_dies.xdc"),
+  EXPECT_NE(written.files["vivado/implement.tcl"].find("rhz_dies.xdc"),
             std::string::npos);
   // Also where weights are read from a memory.
   node.memoryPorts = {{"m_axi_hbm2_0", "hbm2", 0, 256, 4096}};
   written = write(node, device("xcu280"), 300);
   EXPECT_TRUE(written.files.count("vivado/rhz_kernel.v"));
   EXPECT_TRUE(written.files.count("floorplan/rhz_dies.xdc"));
+}
+
+/// Boards at a serial line and with processors have more files.
+TEST(Flows, BoardsGolden) {
+  for (const char *name : {"arty-a7-35t", "kv260"}) {
+    auto board = loadBoard(name);
+    ASSERT_TRUE(bool(board)) << llvm::toString(board.takeError());
+    vendor::BoardProject project{*board, {}};
+    if (board->host() == Board::Host::Serial)
+      project.rtl = {{"rhz_board.sv", "// the top module\n"}};
+    Written all = write(readingNode("ddr4"), device(board->device),
+                        board->clockMhz, &project);
+    Written own;
+    for (const char *file : {"board/rhz_board.sv", "vivado/board.tcl",
+                             "vivado/board.xdc", "vivado/overlay.tcl"})
+      if (all.files.count(file))
+        own.files[file] = all.files[file];
+    compareWithGolden(name, own);
+  }
 }
 
 TEST(Flows, WhatAShellCannotDoIsNoted) {

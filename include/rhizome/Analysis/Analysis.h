@@ -17,6 +17,13 @@ struct Traffic {
   int64_t in = 0, out = 0;
 };
 
+/// What an edge of the network carries.
+struct Carried {
+  std::vector<int64_t> shape; ///< channels last
+  unsigned bits = 0;          ///< of an element
+  bool isSigned = false;      ///< integers only
+};
+
 /// One operation of a network.
 struct Operation {
   std::string node, op; ///< the model's node; "conv2d", "requantize", …
@@ -24,9 +31,11 @@ struct Operation {
   /// Where its inputs come from: indices of operations, or -1 - i for the
   /// network's i-th input. Reshapes are skipped.
   std::vector<int64_t> from;
+  Carried result; ///< of its first one
 };
 
 struct Needs {
+  std::vector<Carried> inputs;
   std::vector<Operation> operations;
   Traffic border; ///< the network's inputs and outputs
   osa::Work total;

@@ -25,11 +25,16 @@ struct ServeRequest {
   bool trust = false;         ///< allow RTL that does more than a design
   PlacesRequest places;
   std::string key; ///< a file with what its peers share with it; "": none
+  /// Where what it counts can be fetched, as runtime::MetricsOutput has it;
+  /// "": nowhere.
+  std::string metrics;
   NodeEngine engine = NodeEngine::Cpu;
   /// Called several times per second; true ends the process cleanly.
   std::function<bool()> isStopped;
   /// Receives the address once frames can come.
   std::function<void(const std::string &place)> onReady;
+  /// Receives where the metrics are.
+  std::function<void(const std::string &place)> onMetrics;
 };
 
 struct ServeResult {
@@ -51,10 +56,13 @@ struct RunRequest : model::DataChoice {
   DriverOptions driverOptions;
   PlacesRequest places;
   std::string key;         ///< a file with what the nodes share; "": none
+  std::string metrics;     ///< as in ServeRequest
   int64_t outstanding = 0; ///< frames in flight; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers
   bool check = true;       ///< compare with the interpreter
   std::function<void(const std::string &line)> onEvent;
+  /// Called several times a second with the frames that are answered.
+  std::function<void(int64_t done, int64_t all)> onProgress;
   std::function<bool()> isCancelled;
 };
 

@@ -72,7 +72,11 @@ struct EvaluateRequest {
   /// .npy files to write, one per graph output: [frame, shape…], of the form
   /// that was asked for.
   std::vector<std::string> outputs;
-  bool time = false; ///< measure a frame's time on one core
+  /// Count the frames whose label is among this many classes of the highest
+  /// scores; 0: do not.
+  int64_t top = 0;
+  std::string predictions; ///< a .csv file to write, a line for each frame
+  bool time = false;       ///< measure a frame's time on one core
   Level level = Level::Functional;
   int64_t frames = 0; ///< 0: all
   // Beside the integer model on the CPU path, each on the first frames:
@@ -92,7 +96,8 @@ struct Accuracy {
   std::string form;
   int64_t frames = 0, correct = 0;
   double seconds = 0;
-  int64_t sameClass = 0; ///< frames with the integer model's class
+  int64_t topCorrect = 0; ///< frames with their label among the top ones
+  int64_t sameClass = 0;  ///< frames with the integer model's class
   /// Right answers of the integer model on these frames, which may be fewer
   /// than its own; -1 without one.
   int64_t integerCorrect = -1;

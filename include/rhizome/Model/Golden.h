@@ -14,11 +14,16 @@ namespace rhizome::model {
 /// one, none where a frame takes the interpreter more than a moment.
 int64_t goldenFrames(mlir::ModuleOp model);
 
+/// The same frames at the FPGA's ports; empty if there are none.
+struct GoldenCodes {
+  Frames inputs, outputs;
+};
+
 /// Writes so many frames for the model that the package holds already, the
 /// first ones of `samples`; fewer if these have fewer. Without samples reals
 /// are drawn from what the plan's border takes.
-llvm::Error writeGolden(PackageWriter &writer, const Plan &plan, int64_t frames,
-                        const Samples &samples);
+llvm::Expected<GoldenCodes> writeGolden(PackageWriter &writer, const Plan &plan,
+                                        int64_t frames, const Samples &samples);
 
 struct Golden {
   std::string from; ///< "input", "calibration", or "seed": they are drawn

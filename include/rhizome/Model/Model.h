@@ -42,6 +42,20 @@ mlir::OwningOpRef<mlir::ModuleOp> importReal(mlir::MLIRContext &context,
                                              const ModelRequest &request,
                                              const Progress &progress,
                                              Refusals &refusals);
+/// The same, with the quantizers of --number-format, too.
+mlir::OwningOpRef<mlir::ModuleOp> importQuantized(mlir::MLIRContext &context,
+                                                  const ModelRequest &request,
+                                                  const Progress &progress,
+                                                  Refusals &refusals);
+/// The second step after that one.
+llvm::LogicalResult lowerQuantized(mlir::ModuleOp module,
+                                   const ModelRequest &request,
+                                   const Progress &progress,
+                                   Refusals &refusals, IntegerizeStats &stats);
+/// Whether --calibration or --number-format says how it rounds, not the file.
+inline bool isQuantizedHere(const ModelRequest &request) {
+  return request.calibration || request.numberFormat;
+}
 /// True if the FPGA computes nothing.
 bool isEmpty(mlir::ModuleOp module);
 /// True for modules that need no second step: they have flow.tasks.

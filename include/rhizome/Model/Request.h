@@ -31,6 +31,8 @@ struct DataRequest {
   std::string normalize;
   /// The option that sets it, for messages.
   std::string normalizeOption = "--normalize";
+  /// What is done with images before, as ImageSteps has it, and its option.
+  std::string images, imagesOption = "--images";
 };
 
 /// Data of the user's from which a package takes its golden vectors.
@@ -69,6 +71,8 @@ struct ModelRequest {
 
 /// True if `text` is a normalization of a DataRequest.
 bool isNormalization(llvm::StringRef text);
+/// Why `text` are no steps for images; "" if they are.
+std::string wrongImageSteps(llvm::StringRef text);
 
 /// Which frames run, and what becomes of the answers.
 struct DataChoice {

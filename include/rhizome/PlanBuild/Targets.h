@@ -18,7 +18,8 @@ struct TargetChoice {
   std::string board;
   /// A cluster's name or file, in place of device and board; "" for none.
   std::string cluster;
-  std::optional<double> clockMhz;
+  std::optional<double> clockMhz; ///< kBestClock: the best of each device
+  static constexpr double kBestClock = 0;
   /// Of a device alone: "" or "axi", or "wide" (gen::kWideBorder).
   std::string border;
 };
@@ -29,6 +30,8 @@ struct Targets {
   std::vector<PlannedLink> links;
   std::string hostLink;
   explore::Cluster places;
+  /// Of a request for the best clocks: a sentence for each unlike device.
+  std::vector<std::string> notes;
 };
 
 /// Reads the device, board or cluster that a request names.

@@ -21,6 +21,10 @@ llvm::Expected<llvm::json::Object> energyOf(const llvm::json::Object &plan,
 /// remedy.
 llvm::Expected<std::string> render(const Package &package);
 
+/// A page of layers traced on data alone, for a model without a package.
+llvm::Expected<std::string> renderTrace(llvm::StringRef title,
+                                        llvm::json::Object trace);
+
 /// "<package>/report.html", or the place of the results of a package that
 /// cannot be written.
 std::string pageOf(const Package &package);

@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -83,17 +84,20 @@ struct InputSpec {
   bool isPlain = false;
 };
 
+class ImageSteps;
+
 /// The frames for one input of a model, each in the input's shape.
 class FrameSource {
 public:
   /// Frames from a file, or from a folder of images in the order of their
   /// names. Array data has the input's shape, with or without axes of size 1,
   /// after one axis that counts frames (missing for one frame); images of
-  /// `[H,W,C]` are used for inputs `[1,C,H,W]` and `[1,H,W,C]`. Nothing is
-  /// resized. From a .npz, the array with the input's name is taken, or the
-  /// only one.
-  static llvm::Expected<FrameSource> open(llvm::StringRef path, InputSpec spec,
-                                          const Normalize &normalize = {});
+  /// `[H,W,C]` are used for inputs `[1,C,H,W]` and `[1,H,W,C]`. Images are
+  /// brought there by `steps`, nothing else changes their size. From a .npz,
+  /// the array with the input's name is taken, or the only one.
+  static llvm::Expected<FrameSource>
+  open(llvm::StringRef path, InputSpec spec, const Normalize &normalize = {},
+       std::shared_ptr<const ImageSteps> steps = nullptr);
 
   /// `count` seeded random frames: integers uniform over lo..hi of the spec,
   /// reals uniform over realLo..realHi. Frame i depends only on seed and i.
@@ -108,8 +112,9 @@ private:
   InputSpec spec;
   size_t count = 0;
   Normalize normalize;
-  NamedTensor data;                ///< all frames, if from one array
-  std::string path;                ///< for messages
+  std::shared_ptr<const ImageSteps> steps; ///< may be null
+  NamedTensor data;                        ///< all frames, if from one array
+  std::string path;                        ///< for messages
   std::vector<std::string> images; ///< one file per frame, if from a folder
   bool isRandom = false;
   uint64_t seed = 0;
@@ -118,7 +123,7 @@ private:
   llvm::Expected<Tensor> finish(Tensor values, bool isPixels,
                                 const std::string &file,
                                 llvm::ArrayRef<double> doubles = {}) const;
-  llvm::Expected<Tensor> fromImage(const NamedTensor &image,
+  llvm::Expected<Tensor> fromImage(const NamedTensor &stored,
                                    const std::string &file) const;
   Tensor randomFrame(size_t i) const;
 };

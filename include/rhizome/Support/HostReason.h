@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Why the host computes an operation: the importer's reason, kept on its
-// loops until the network is cut out. Also which requantizers saturate.
+// loops until the network is cut out. Also what remains of the quantizers in an
+// integer model: which of them saturate, and the reals that their codes are.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -15,4 +16,9 @@ constexpr llvm::StringLiteral kHostRemedy = "rhizome.host_remedy";
 /// and above the highest code occur and saturate. An activation's own bend,
 /// such as a Relu's, does not count.
 constexpr llvm::StringLiteral kSaturates = "rhizome.saturates";
+/// On the module of an integer model, an array with a dictionary for each
+/// quantizer that an operation of the FPGA computes: `name`, `op` (of the
+/// file), `lo` and `hi` (its codes), `zero` and `scale`, one of each or one per
+/// channel. An operation with that name gives its codes.
+constexpr llvm::StringLiteral kQuantizers = "rhizome.quantizers";
 } // namespace rhizome

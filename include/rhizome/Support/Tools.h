@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include <chrono>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -22,7 +23,8 @@ struct Process {
   std::string folder;                 ///< in which it runs
   std::string log;                    ///< file for its output
   bool showErrors = false;            ///< do not redirect stderr
-  std::string temporary = {};         ///< TMPDIR, if not empty
+  /// "NAME=value", in place of ours or in addition.
+  std::vector<std::string> environment = {};
   Addresses addresses = Addresses::Random;
   int status = -1;    ///< once it has ended; 128 + signal if one killed it
   double seconds = 0; ///< of processor time
@@ -43,8 +45,10 @@ public:
   bool isIdle() const { return running.empty(); }
   /// Starts a process, which must outlive its run; a slot must be free.
   llvm::Error start(Process &process);
-  /// Waits until a process has ended and returns it.
-  Process *wait();
+  /// Waits until a process has ended and returns it, null if none has ended
+  /// within `most`.
+  Process *
+  wait(std::chrono::nanoseconds most = std::chrono::nanoseconds::max());
 
 private:
   struct Running {

@@ -44,9 +44,11 @@ struct Cluster {
 llvm::StringRef nameOf(Cluster::Topology topology);
 
 /// Reads a cluster by its name (a file of data/clusters without ".yaml") or
-/// from a path. Devices and links are names or, with a "/" or ".yaml", paths,
-/// relative ones from the cluster's file. Errors are reported with path,
-/// line and reason; for a device's or link's own file both places are named.
+/// from a path, or forms one from "DEVICE:COUNT,…@LINK": devices or boards on
+/// links of one kind, on a wire as a chain, otherwise at a switch. Devices and
+/// links are names or, with a "/" or ".yaml", paths, relative ones from the
+/// cluster's file. Errors are reported with path, line and reason; for a
+/// device's or link's own file both places are named.
 llvm::Expected<Cluster> loadCluster(llvm::StringRef nameOrPath);
 
 /// All clusters of the data folder, by name in ascending order.

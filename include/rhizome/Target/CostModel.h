@@ -32,6 +32,9 @@ struct FamilyModel {
   /// fitted; a family without a file has those of 7 series.
   struct Delays {
     double level = 0.85, chain = 0.6, chainBit = 0.029, reg = 0.5;
+    /// The longest path of whole designs as routed, of the slowest one
+    /// measured; 0 where none was routed.
+    double path = 0;
     std::vector<std::string> sources;
   } delays;
   /// The family whose fit is used instead of an own one; all that follows is
@@ -47,6 +50,19 @@ struct FamilyModel {
   };
   std::map<std::string, Unit> units; ///< by name
 };
+
+/// Levels of logic on the longest path of the hand-written cells, where no
+/// design of the family was routed: so many of ECP5's make its path. Generated
+/// pipelines have fewer, since they follow the clock.
+constexpr int kCellLevels = 9;
+
+/// The best clock that a family's delays allow in designs that keep to what
+/// routes, in whole MHz, and what limits it, in words.
+struct BestClock {
+  double mhz = 0;
+  std::string limit;
+};
+BestClock bestClockOf(const FamilyModel &family);
 
 /// Reads data/models/<family>.yaml. A malformed file is refused with its path,
 /// line and reason. A file with the key 'like' uses the fit of another family

@@ -34,6 +34,12 @@ struct QuantizerStats {
   unsigned multiplierBits;  ///< 1 if all multipliers are 1; 0 if none
   int64_t shift;
   int64_t thresholds; ///< per channel
+  std::string op = {}; ///< of the file
+  /// Its codes, and the reals that they are: one scale and zero point, or one
+  /// per channel. Without scales it is none that rounds, such as a sign.
+  int64_t lo = 0, hi = 0;
+  std::vector<float> scales = {};
+  std::vector<int64_t> zeros = {};
 };
 
 struct IntegerizeStats {

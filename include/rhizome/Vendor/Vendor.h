@@ -5,9 +5,33 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
+#include "rhizome/Target/Board.h"
 #include "rhizome/Target/Device.h"
+#include <optional>
 
 namespace rhizome::vendor {
+/// A report of a tool, and the figures that are read from it.
+struct FlowReport {
+  std::string file; ///< below the flow's folder; may have '*' in its name
+  /// By name (a resource, "slack_ns", "power_w", "version"): an extended
+  /// regular expression, whose last group is the value.
+  std::map<std::string, std::string> values;
+  std::vector<std::string> required;   ///< those that must be there
+  std::map<std::string, double> scale; ///< to our units, where they differ
+};
+
+/// How a flow's tool is run and what it leaves.
+struct FlowRun {
+  std::vector<std::string> command; ///< the program and its arguments
+  /// By what the design is built as, "alone" or a board's host: the last
+  /// argument, and the file that the tool makes.
+  std::map<std::string, std::string> scripts, results;
+  /// Variables that name a folder with bin/, if the program is not in PATH.
+  std::vector<std::string> roots;
+  bool needsPlatform = false; ///< the device's file must name one
+  std::vector<FlowReport> reports;
+};
+
 /// One folder of flows/, described by its flow.json.
 struct Flow {
   std::string name; ///< the folder's, here and in nodes/<n>/
@@ -27,7 +51,10 @@ struct Flow {
   /// Only for plans on several dies.
   bool dies = false;
   std::map<std::string, std::string> files; ///< name and purpose
-  std::string folder;                       ///< where the templates are
+  /// Those for boards in addition, by the board's host ("serial", "dma").
+  std::map<std::string, std::map<std::string, std::string>> boardFiles;
+  std::optional<FlowRun> run; ///< if 'rhizome synth' can run its tool
+  std::string folder;         ///< where the templates are
 
   bool serves(const Device &device) const;
 };
@@ -36,12 +63,21 @@ struct Flow {
 /// with its path and place.
 llvm::Expected<std::vector<Flow>> listFlows();
 
+/// A design on a board.
+struct BoardProject {
+  Board board;
+  /// Names and texts of the sources around the design, its top module first;
+  /// none unless the host is at a serial line.
+  std::vector<std::pair<std::string, std::string>> rtl;
+};
+
 /// The values for the templates: a JSON object whose text depends only on the
-/// node, the device, the clock and the constants of a node top's channels
-/// (nodeConfiguration; empty without a link).
+/// node, the device, the clock, the constants of a node top's channels
+/// (nodeConfiguration; empty without a link) and the board, null without one.
 llvm::json::Object valuesOf(const PlannedNode &node, const Device &device,
                             double clockMhz,
-                            const std::vector<uint16_t> &configuration = {});
+                            const std::vector<uint16_t> &configuration = {},
+                            const BoardProject *board = nullptr);
 
 /// Fills in a template in the Mustache language, without any escaping. An
 /// unknown name is refused with its line; `path` is for messages.
@@ -50,9 +86,11 @@ llvm::Expected<std::string> fillTemplate(llvm::StringRef path,
                                          const llvm::json::Object &values);
 
 /// Writes nodes/<node>/<flow>/ for every flow that supports the device. `notes`
-/// gets a sentence for each flow that supports it but not this network.
+/// gets a sentence for each flow that supports it but not this network. With a
+/// board, also the files for it, and its sources in nodes/<node>/board.
 llvm::Error writeFlows(PackageWriter &writer, const PlannedNode &node,
                        const Device &device, double clockMhz,
                        std::vector<std::string> &notes,
-                       const std::vector<uint16_t> &configuration = {});
+                       const std::vector<uint16_t> &configuration = {},
+                       const BoardProject *board = nullptr);
 } // namespace rhizome::vendor

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Frames for a model's input: how arrays and images are cut into the input's
-// shape and converted to its numbers. Nothing is resized, cropped or guessed.
+// shape and converted to its numbers. Images are resized
+// and cropped as ImageSteps says, otherwise not at all.
 #include "Bytes.h"
 #include "rhizome/Support/ClassFolders.h"
+#include "rhizome/Support/ImageSteps.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -210,8 +212,15 @@ FrameSource::finish(Tensor values, bool isPixels, const std::string &file,
   return values;
 }
 
-llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &image,
+llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &stored,
                                               const std::string &file) const {
+  NamedTensor image = stored;
+  if (steps) {
+    llvm::Expected<NamedTensor> made = steps->apply(std::move(image), file);
+    if (!made)
+      return made.takeError();
+    image = std::move(*made);
+  }
   const auto &hwc = image.tensor.shape;
   int64_t height = hwc[0], width = hwc[1], channels = hwc[2];
   llvm::ArrayRef<int64_t> want = spec.shape;
@@ -229,7 +238,10 @@ llvm::Expected<Tensor> FrameSource::fromImage(const NamedTensor &image,
                                     "input '" +
                                     spec.name + "' takes " +
                                     toString(spec.shape),
-                                "resize or convert the image first");
+                                "name what the training did with its images, "
+                                "e.g. " +
+                                    (steps ? steps->option() : "--images") +
+                                    " resize=256,crop=224 or gray");
   if (channelsLast || gray)
     return finish(image.tensor, true, file);
   Tensor planes = image.tensor;
@@ -250,10 +262,12 @@ imagesIn(llvm::StringRef folder) {
   return out;
 }
 
-llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
-                                              InputSpec spec,
-                                              const Normalize &normalize) {
+llvm::Expected<FrameSource>
+FrameSource::open(llvm::StringRef path, InputSpec spec,
+                  const Normalize &normalize,
+                  std::shared_ptr<const ImageSteps> steps) {
   FrameSource source;
+  source.steps = std::move(steps);
   source.spec = std::move(spec);
   source.normalize = normalize;
   source.path = path.str();
@@ -276,6 +290,10 @@ llvm::Expected<FrameSource> FrameSource::open(llvm::StringRef path,
   if (!index)
     return index.takeError();
   source.data = std::move((*arrays)[*index]);
+  if (source.steps && !source.steps->empty() && !source.data.isImage)
+    return input.fail(source.steps->option() +
+                          " is for PNG and JPEG images, but it holds an array",
+                      "leave " + source.steps->option() + " out");
   source.count = source.data.isImage
                      ? 1
                      : framesIn(source.data.tensor.shape, source.spec.shape);

@@ -85,6 +85,7 @@ typedef struct {
   rhz_file file;
   const char *memory;
   int64_t bank, address;
+  size_t port; /* which of the design's ports to memories reads it */
 } rhz_segment;
 
 /* What the device computes between two tasks of the host: so many frames to it

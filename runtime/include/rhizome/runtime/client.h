@@ -7,6 +7,7 @@
 #pragma once
 
 #include "rhizome/runtime/control.h"
+#include "rhizome/runtime/metrics.h"
 #include "rhizome/runtime/service.h"
 #include "rhizome/runtime/udp.h"
 #include <deque>
@@ -35,7 +36,20 @@ struct ClientStatistics {
   uint64_t repeated = 0; ///< sent again after a node was lost
   /// From the moment a frame is handed to the link to its last answer.
   Time shortest = kNever, longest = 0, sum = 0;
+  runtime::Histogram latency;
   Counters link;
+  struct Node {
+    std::string name, place;
+    bool isUp = false;     ///< alive and in the epoch
+    uint64_t silences = 0; ///< times that it fell silent
+  };
+  std::vector<Node> nodes;
+  /// 0 unless each computes the whole network.
+  size_t replicas = 0, replicasUp = 0;
+  uint64_t failovers = 0; ///< a replica's frames went to the others
+
+  /// A frame that was sent at `started` has its last answer.
+  void answered(Time started, Time now);
 };
 
 class Sharing;
@@ -108,6 +122,7 @@ private:
   UdpSocket driver;
   Router inputs, outputs;
   std::vector<bool> wasAlive, wasHeard;
+  std::vector<uint64_t> silences; ///< by node
   std::vector<Lane> lanes;
   std::deque<size_t> order; ///< regions of the frames not taken, as posted
   /// By port: how many of its lane's `pending`, from the front, were sent or

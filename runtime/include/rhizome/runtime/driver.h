@@ -6,6 +6,7 @@
 // drivers, so that each of them behaves alike when it is misused.
 #pragma once
 
+#include "rhizome/runtime/metrics.h"
 #include "rhizome/runtime/region.h"
 #include <chrono>
 #include <cstddef>
@@ -62,6 +63,7 @@ struct File {
 struct Segment : File {
   std::string memory;
   int64_t bank = 0, address = 0;
+  size_t port = 0; ///< which of the design's ports to memories reads it
 };
 
 /// What a driver has to know of a compiled package.
@@ -97,14 +99,26 @@ Status readFile(const Design &design, const File &file, Bytes &bytes);
 Status checkImages(const Design &design);
 
 struct Statistics {
-  uint64_t launched = 0, done = 0; ///< jobs
-  uint64_t timeOuts = 0;
+  uint64_t launched = 0, done = 0;   ///< jobs
+  uint64_t timeOuts = 0, faults = 0; ///< of launches and waits
   /// Of nodes on a network: frames that were sent again after a node had
   /// started anew, datagrams that were sent again.
   uint64_t repeated = 0, resent = 0;
   uint64_t bytesWritten = 0, bytesRead = 0;
   /// From launch to the end of the wait, of frames that are done.
   Duration shortest{0}, longest{0}, sum{0};
+  Histogram latency; ///< the same durations
+  /// The rest is of nodes on a network.
+  struct Node {
+    std::string name, place;
+    bool isUp = false;
+    uint64_t silences = 0; ///< times that it fell silent
+  };
+  std::vector<Node> nodes;
+  /// Of a network that several replicas compute, each of them whole.
+  size_t replicas = 0, replicasUp = 0;
+  uint64_t failovers = 0; ///< a replica's frames went to the others
+  uint64_t datagramsSent = 0, datagramsReceived = 0;
 };
 
 /// The calls in order: open, allocate, load, then of each job write (every

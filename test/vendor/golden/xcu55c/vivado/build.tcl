@@ -5,6 +5,7 @@
 #     the same for a board on which PINS.xdc places every port, and writes the
 #     bitstream out/rhz_top.bit
 source [file join [file dirname [file normalize [info script]]] sources.tcl]
+source [file join $here implement.tcl]
 
 set pins ""
 if {[llength $argv] > 1} {
@@ -16,44 +17,9 @@ if {[llength $argv] > 1} {
   }
 }
 
-# $readmemh opens relative names where the tool runs: the images go there.
-file mkdir $out_dir
-if {[llength $memory_files] > 0} {
-  file copy -force {*}$memory_files $out_dir
-}
-cd $out_dir
-
-create_project -in_memory -part $part
-add_sources
-read_xdc [file join $here rhz_top.xdc]
 if {$pins eq ""} {
-  synth_design -top $top -part $part -mode out_of_context
+  implement [list [file join $here rhz_top.xdc]] "" 0
 } else {
-  read_xdc $pins
-  synth_design -top $top -part $part
-}
-write_checkpoint -force post_synth.dcp
-report_utilization -hierarchical -file post_synth_utilization.rpt
-
-opt_design
-place_design
-phys_opt_design
-route_design
-
-write_checkpoint -force post_route.dcp
-report_utilization -file post_route_utilization.rpt
-report_utilization -hierarchical -file post_route_utilization_hierarchical.rpt
-report_timing_summary -max_paths 20 -file post_route_timing.rpt
-report_clock_utilization -file post_route_clocks.rpt
-report_power -file post_route_power.rpt
-report_drc -file post_route_drc.rpt
-foreach path [get_timing_paths -setup -max_paths 1] {
-  set slack [get_property SLACK $path]
-  puts "worst setup slack: $slack ns of 3.333 ns"
-  if {$slack < 0} {
-    puts "WARNING: the planned clock is not met, see post_route_timing.rpt"
-  }
-}
-if {$pins ne ""} {
+  implement [list [file join $here rhz_top.xdc] $pins] "" 1
   write_bitstream -force $top.bit
 }

@@ -12,8 +12,9 @@ namespace rhizome::synth {
 constexpr const char *kBoardTop = "rhz_board";
 constexpr const char *kBenchTop = "rhz_bench";
 
-/// Null, or why the shell cannot carry this node.
-llvm::Error checkShell(const Plan &plan, const PlannedNode &node);
+/// Null, or why the shell of this board cannot carry this node.
+llvm::Error checkShell(const Plan &plan, const PlannedNode &node,
+                       const Board &board);
 
 /// The top module's text: the shell and the design.
 std::string boardText(const PlannedNode &node, const Board &board);
@@ -21,6 +22,11 @@ std::string boardText(const PlannedNode &node, const Board &board);
 /// The top module of a test bench with the node's ports: the far end of the
 /// serial line and the board.
 std::string benchText(const PlannedNode &node, const Board &board);
+
+/// Names and texts of all that a board's top module consists of besides the
+/// node's own RTL; itself first.
+llvm::Expected<std::vector<std::pair<std::string, std::string>>>
+boardRtl(const PlannedNode &node, const Board &board);
 
 /// Absolute paths of the package's RTL; with a shell also what that needs.
 llvm::Expected<std::vector<std::string>>

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Judges traced layers: which of them saturate or leave bits unused, and what
+// would be better.
+#pragma once
+
+#include "rhizome/Evaluate/Trace.h"
+
+namespace rhizome::evaluate {
+/// Who says how the model rounds, which decides what a user can change.
+enum class Rounder { File, NumberFormat, Calibration };
+
+/// Fills `finding` and the format that is `better`.
+void findFaults(TracedLayer &layer);
+/// Fills `reason` and `remedy`, once gains are known.
+void explainFault(TracedLayer &layer, Rounder rounder);
+} // namespace rhizome::evaluate

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`trace`: layers on data, against numpy and `evaluate`. A layer that saturates
+on purpose is found, and the formats that are proposed mend it."""
+import json
+import math
+
+import networks
+import numpy as np
+import report
+from framework import Skip
+
+MLP = networks.ROOT / "examples/pytorch/mlp.onnx"
+IMAGES = networks.ROOT / "examples/digits/test_images.npy"
+NARROW = ("--number-format", "fixed<1,7>")
+FRAMES = 40
+
+
+def answer(suite, *arguments):
+    run = suite.run(*arguments, "--json")
+    suite.check(run.status == 0, f"{run.command[:120]}: {run.message[:200]}")
+    return run.json or {}
+
+
+def decibels(want, got):
+    noise = np.square(got.astype(float) - want).sum()
+    return 10 * math.log10(np.square(want.astype(float)).sum() / noise)
+
+
+def check_outputs(suite, model, traced, options, data):
+    """The outputs' ratio as numpy has it, of what `evaluate` writes."""
+    forms = []
+    for level in ("functional", "float"):
+        path = suite.work / f"{level}.npy"
+        answer(suite, "evaluate", model, *options, "--data", data, "-n",
+               traced["frames"], "--level", level, "--output", path)
+        forms.append(np.load(path))
+    integer, real = forms
+    found = traced["outputs"][0]
+    suite.check(abs(found["snr_db"] - decibels(real, integer)) < 0.01,
+                f"the outputs' ratio: {found['snr_db']:.3f} dB, "
+                f"{decibels(real, integer):.3f} in numpy")
+    suite.check(found["real"]["high"] == float(real.max()) and
+                found["integer"]["low"] == float(integer.min()),
+                "the outputs' ranges are numpy's")
+    same = int((real.reshape(len(real), -1).argmax(1) ==
+                integer.reshape(len(real), -1).argmax(1)).sum())
+    suite.check(traced["same_class"] == same, f"{same} frames keep their class")
+
+
+def check_layers(suite, traced, evaluated):
+    """Counts are evaluate's; what is counted twice agrees."""
+    counts = {s["name"]: s for s in evaluated["saturation"]}
+    for layer in traced["layers"]:
+        counted = counts.get(layer["name"])
+        suite.check(counted is None or (layer["values"], layer["below"],
+                                        layer["above"]) ==
+                    (counted["values"], counted["low"], counted["high"]),
+                    f"{layer['name']}: {layer['saturated']:.4f} saturate")
+        octaves = layer["octaves"]
+        suite.check(octaves["zeros"] + sum(octaves["counts"]) ==
+                    layer["values"], f"{layer['name']}: each value once")
+        real = layer["real"]
+        top = max(abs(real["low"]), abs(real["high"]))
+        last = octaves["first"] + len(octaves["counts"])
+        suite.check(2.0 ** (last - 1) <= top < 2.0 ** last,
+                    f"{layer['name']}: the last octave holds {top:.4g}")
+        rounding = 1e-6 * (layer["highest"] - layer["lowest"])
+        suite.check(layer["lowest"] <= layer["integer"]["low"] + rounding and
+                    layer["integer"]["high"] <= layer["highest"] + rounding,
+                    f"{layer['name']}: no code is outside the format")
+
+
+def mended(traced):
+    """The options that the findings propose."""
+    options = []
+    for layer in traced["layers"]:
+        if layer["finding"] and layer["finding"]["kind"] == "saturated":
+            options += ["--tensor-format",
+                        f"{layer['name']}={layer['finding']['better']}"]
+    return options
+
+
+def narrow(suite, model, options, data, normalize=()):
+    """A network whose layers saturate: found, judged and mended."""
+    given = ("--data", data, *normalize, "-n", FRAMES)
+    traced = answer(suite, "trace", model, *options, *given)
+    evaluated = answer(suite, "evaluate", model, *options, "--data", data,
+                       *normalize, "--layer-frames", FRAMES, "-n",
+                       traced["frames"])
+    check_layers(suite, traced, evaluated)
+    saturated = [l for l in traced["layers"] if l["saturated"] > 0.001]
+    suite.check(saturated and traced["worst"] in {l["name"] for l in saturated},
+                f"the layer to mend first is {traced['worst']}")
+    suite.check(all(l["finding"] and l["finding"]["kind"] == "saturated" and
+                    l["finding"]["gain_db"] is not None and
+                    l["finding"]["better"] in l["finding"]["remedy"]
+                    for l in saturated),
+                f"all {len(saturated)} are told, with a format each")
+    before = traced["outputs"][0]["snr_db"]
+    suite.check(traced["snr_without_saturation_db"] > before + 3,
+                f"{before:.1f} dB, {traced['snr_without_saturation_db']:.1f} "
+                "without saturation")
+    again = answer(suite, "trace", model, *options, *mended(traced), *given)
+    after = again["outputs"][0]["snr_db"]
+    suite.check(after > before + 3 and again["worst"] is None,
+                f"the formats proposed give {after:.1f} dB; at fault is "
+                f"{again['worst']}")
+    return traced
+
+
+def trace(suite):
+    """An MLP in a format that is too narrow, as a file and as a package."""
+    traced = narrow(suite, MLP, NARROW, IMAGES)
+    check_outputs(suite, MLP, traced, NARROW, IMAGES)
+    images = np.load(IMAGES)[:FRAMES]
+    first = traced["layers"][0]
+    suite.check(first["input"] and
+                first["real"]["high"] == float(images.max()) and
+                first["real"]["low"] == float(images.min()) and
+                first["format"] == "fixed<1,7>",
+                f"the input's range is numpy's: {first['real']}")
+
+    package = suite.work / "narrow.rhz"
+    answer(suite, "compile", MLP, *NARROW, "--goal", "min-resources", "-o",
+           package)
+    given = ("--data", IMAGES, "-n", FRAMES)
+    alone = answer(suite, "trace", package, *given)
+    for mine, theirs in zip(alone["layers"], traced["layers"]):
+        suite.check(all(mine[k] == theirs[k] for k in (
+            "name", "integer", "format", "scale", "values", "below", "above")),
+            f"the package's {mine['name']} is the model's")
+    both = answer(suite, "trace", package, *given, "--model", MLP, *NARROW)
+    suite.check([l["snr_db"] for l in both["layers"]] ==
+                [l["snr_db"] for l in traced["layers"]] and
+                both["worst"] == traced["worst"],
+                "with its model the ratios are the model's")
+    kept = json.loads((package / "results/trace.json").read_text())
+    suite.check(kept == both, "results/trace.json is what was printed")
+    try:
+        page = report.check_page(suite, package)
+        suite.check("Layers on data" in page.headings and
+                    "results/trace/layers/1/saturated" in
+                    {where for where, _ in page.marks},
+                    "the report shows it")
+        plain = suite.work / "trace.html"
+        answer(suite, "trace", MLP, *NARROW, *given, "--html", plain)
+        page = report.drawn_page(suite, plain)
+        suite.check(page.headings == ["Layers on data"], "a page of its own")
+    except Skip as why:
+        suite.skip(str(why))
+    golden = answer(suite, "trace", package)
+    suite.check(golden["data"] == "the package's golden vectors" and
+                golden["frames"] > 0, "a package has frames of its own")
+    for arguments, said in (
+            ((MLP, *NARROW), "--data"),
+            ((MLP, "--data", IMAGES, "--model", MLP), "model file itself")):
+        run = suite.run("trace", *arguments)
+        suite.check(run.status == 2 and said in run.err,
+                    f"refused: {run.message[:120]}")
+
+
+def trace_calibrated(suite):
+    """A network after calibration, and the digits' own quantizers: nothing to
+    mend; per-channel scales and zero points are understood."""
+    for model, options in (
+            (MLP, ("--calibration", IMAGES)),
+            (networks.ROOT / "examples/digits/digits_qdq_int8.onnx", ()),
+            (networks.ROOT / "examples/digits/digits_qonnx_w4a4.onnx", ())):
+        traced = answer(suite, "trace", model, *options, "--data", IMAGES,
+                        "-n", FRAMES)
+        suite.check(traced["worst"] is None and traced["outputs"][0]["snr_db"]
+                    > 12, f"{model.name}: nothing to mend, "
+                    f"{traced['outputs'][0]['snr_db']:.1f} dB")
+        check_layers(suite, traced, {"saturation": []})
+        if options:  # evaluate's float is the file's, quantizers included
+            check_outputs(suite, model, traced, options, IMAGES)
+
+
+def trace_pttcnn(suite):
+    """DOSA's CIFAR-10 network in its own format: 8 to 13 % of its activations
+    saturate, which costs it a quarter of all pictures."""
+    network = networks.NETWORKS["PTTCNN_int8"]
+    picture = suite.need(networks.SHARED / "models/Xilinx+finn/src/finn"
+                         "/qnn-data/cifar10/cifar10-test-data-class3.npz")
+    suite.need(network.path)
+    image = np.load(picture)["arr_0"][0].astype(np.float32) / 127.5 - 1
+    frames = [np.roll(view, 2 * shift, axis) for shift in range(4)
+              for view, axis in ((image, 2), (image[:, :, ::-1], 1))]
+    data = suite.work / "cifar.npy"
+    np.save(data, np.stack(frames))
+    traced = narrow(suite, network.path, network.options, data)
+    shares = {l["name"]: l["saturated"] for l in traced["layers"]}
+    suite.check(sum(share > 0.05 for share in shares.values()) >= 3,
+                f"three layers or more saturate: {shares}")
