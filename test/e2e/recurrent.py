@@ -419,7 +419,8 @@ def check_client(suite, np, package, frames, want):
     if made.status == 0:
         made = run_program(["c++", "-std=c++20", include,
                             host / "rhizome_client.cpp", host / "service.cpp",
-                            host / "cpu.cpp", package / "model/cpu.o",
+                            host / "cpu.cpp", host / "xrt.cpp",
+                            package / "model/cpu.o",
                             suite.work / "example.o", library, "-lpthread",
                             "-lsodium", "-lm", "-ldl", "-o",
                             program])
