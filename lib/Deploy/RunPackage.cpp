@@ -44,7 +44,7 @@ public:
     if (output && output->isDue())
       publish();
   }
-  /// What is known at the end.
+  /// What is known now, whether or not it is time again.
   void publish() {
     if (!output)
       return;
@@ -279,13 +279,14 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     room = 1; // what is kept is in the next frame, which waits for this one
   else if (Error error = passage.codes().takeError())
     return error; // the host's tasks before the first region, on all cores
+  // A monitor sees which nodes are missing while the client waits for them, and
+  // the service's state as soon as there is one.
+  meter.watch(&driver);
+  llvm::scope_exit unwatch([&] { meter.watch(nullptr); });
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
-  meter.watch(&driver);
-  llvm::scope_exit unwatch([&] {
-    meter.publish();
-    meter.watch(nullptr);
-  });
+  meter.publish();
+  llvm::scope_exit publish([&] { meter.publish(); });
   if (runtime::Status status = driver.allocate(room); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.loadAll(); !status)
