@@ -140,8 +140,8 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
       return status;
     if (request.isCancelled && request.isCancelled())
       return {runtime::Fault::TimeOut, "it was interrupted"};
-    const bool isBoard =
-        kind == DriverKind::Uart || !request.driverOptions.program.empty();
+    const bool isBoard = kind == DriverKind::Uart || kind == DriverKind::Pynq ||
+                         !request.driverOptions.program.empty();
     if (isBoard && steady_clock::now() - begin > patienceOf(request))
       return status;
   }
@@ -332,9 +332,8 @@ Expected<DriverKind> kindFor(const RunRequest &request,
       Failure::Kind::Usage,
       createStringError(
           "the package '%s' has no links, so it is to be said where it runs: "
-          "--driver cpu, simulation, uart (a board at a serial line), opencl "
-          "or "
-          "null",
+          "--driver cpu, simulation, uart (a board at a serial line), pynq (a "
+          "Zynq), xrt (an Alveo), opencl or null",
           request.package.c_str()));
 }
 
