@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tutorials of docs/tutorials as pages of the site: a hook of mkdocs that
-runs each notebook and shows what it printed and drew. The notebooks themselves
-hold no outputs. Cells with the tag `long` are shown, but not run."""
+runs each notebook and shows what it printed and drew. Cells with the tag `long`
+are shown, but not run."""
 import base64
 import os
 import pathlib
 import shutil
 import tempfile
 
-import nbformat
+import notebooks
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -34,7 +33,7 @@ def on_files(files, config):
         page = Page(file.src_uri, file.src_dir, file.dest_dir,
                     file.use_directory_urls)
         page.content_string = "\n\n".join(
-            shown(executed(pathlib.Path(file.abs_src_path)), file.src_uri,
+            shown(ran(pathlib.Path(file.abs_src_path)), file.src_uri,
                   lambda name, data: files.append(File.generated(
                       config, name, content=data))))
         files.remove(file)
@@ -42,24 +41,14 @@ def on_files(files, config):
     return files
 
 
-def executed(path):
+def ran(path):
     """The notebook after its cells have run, in a folder of their own."""
-    notebook = nbformat.read(path, 4)
-    kept = [cell for cell in notebook.cells
-            if "long" in cell.metadata.get("tags", [])]
-    every, notebook.cells = notebook.cells, [
-        cell for cell in notebook.cells if cell not in kept]
     os.environ["PYTHONPATH"] = str(ROOT / "python")
     with tempfile.TemporaryDirectory(prefix="rhizome-notebook-") as folder:
         try:
-            NotebookClient(
-                notebook, timeout=600, kernel_name="python3",
-                extra_arguments=["--IPKernelApp.log_level=ERROR"],
-                resources={"metadata": {"path": folder}}).execute()
+            return notebooks.executed(path, folder)
         except CellExecutionError as why:
             raise PluginError(f"{path}: {why}") from why
-    notebook.cells = every
-    return notebook
 
 
 def shown(notebook, name, add):

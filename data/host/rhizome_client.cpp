@@ -18,11 +18,6 @@ namespace rhizome {
 /// if the package has no machine code.
 const link::Service &compiledService();
 const rhz_cpu_model *compiledCpuModel();
-/// In xrt.cpp; null with a sentence in `error` where there is no XRT.
-namespace runtime {
-std::unique_ptr<Driver> makeXrtDriver(std::string program, unsigned card,
-                                      std::string &error);
-}
 } // namespace rhizome
 
 struct rhz_client {
@@ -113,10 +108,13 @@ makeDriver(rhz_client &client, const std::string &package,
                              : "a simulator's program");
     return nullptr;
   }
-  if (name == "xrt")
-    return makeXrtDriver(
-        where[0], where[1] ? unsigned(std::strtoul(where[1], nullptr, 10)) : 0,
-        error);
+  if (name == "xrt") {
+    XrtOptions options;
+    options.program = where[0];
+    if (where[1])
+      options.card = unsigned(std::strtoul(where[1], nullptr, 10));
+    return makeXrtDriver(std::move(options), error);
+  }
   if (name == "simulation") {
     SimulationOptions options;
     options.program = where[0];

@@ -34,6 +34,7 @@ except ImportError:
     sys.exit("error: this program needs numpy: python3 -m pip install numpy")
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+READY = b"R"  # kMpiReady of the runtime's drivers.h
 BREAK_S = 0.01
 TIOCSBRK, TIOCCBRK = 0x5427, 0x5428  # Linux; Python's termios has no names
 
@@ -270,10 +271,10 @@ class Overlay:
         return self.buffers[-1]
 
     def way(self, border, channel):
-        """A port's name, its DMA channel, and room for a frame."""
+        """A port's name, its DMA channel, and room for two frames."""
         engine = self.block(f"dma_{border.port}")
-        return border.port, getattr(engine, channel), self.buffer(
-            border.padded_bytes)
+        return border.port, getattr(engine, channel), [
+            self.buffer(border.padded_bytes) for _ in range(2)]
 
     def load(self, model):
         """The contents of the memories that the design reads: a buffer for each
@@ -305,20 +306,41 @@ class Overlay:
                 raise DeviceError(f"{problem} in {self.patience_s:g} s")
 
     def run(self, frames):
-        """A transfer a frame, for its end is that of the packet."""
-        for frame in frames:
-            for (_, channel, buffer), data in zip(self.ways_in, frame):
-                buffer[:] = np.frombuffer(data, np.uint8)
-            for _, channel, buffer in self.ways_out + self.ways_in:
-                channel.transfer(buffer)
-            for name, channel, _ in self.ways_in + self.ways_out:
-                self.until(lambda way=channel: way.idle or way.error,
-                           f"no whole frame has passed '{name}'")
-                try:
-                    channel.wait()
-                except RuntimeError as why:
-                    raise DeviceError(f"'{name}': {why}") from why
-            yield [bytes(buffer) for _, _, buffer in self.ways_out]
+        """A transfer a frame, for its end is that of the packet. While one frame
+        is computed, the next one is packed and goes in."""
+        number = -1
+        for number, frame in enumerate(frames):
+            for (_, _, buffers), data in zip(self.ways_in, frame):
+                buffers[number % 2][:] = np.frombuffer(data, np.uint8)
+            if number:
+                self.wait(self.ways_in)
+            else:
+                self.transfer(self.ways_out, number)
+            self.transfer(self.ways_in, number)
+            if number:
+                self.wait(self.ways_out)
+                self.transfer(self.ways_out, number)
+                yield self.answer(number - 1)
+        if number >= 0:
+            self.wait(self.ways_in + self.ways_out)
+            yield self.answer(number)
+
+    @staticmethod
+    def transfer(ways, number):
+        for _, channel, buffers in ways:
+            channel.transfer(buffers[number % 2])
+
+    def wait(self, ways):
+        for name, channel, _ in ways:
+            self.until(lambda way=channel: way.idle or way.error,
+                       f"no whole frame has passed '{name}'")
+            try:
+                channel.wait()
+            except RuntimeError as why:
+                raise DeviceError(f"'{name}': {why}") from why
+
+    def answer(self, number):
+        return [bytes(buffers[number % 2]) for _, _, buffers in self.ways_out]
 
     def close(self):
         for buffer in self.buffers:
@@ -512,6 +534,32 @@ class Client:
         self.states = [results[state["output"]][frames[-1]].copy()
                        for state in self.model.states]
 
+    def serve(self, source, sink):
+        """Frames in the form of the device's ports, one after the other without
+        padding, from one file to another: what `rhizome run` asks for."""
+        ports = self.model.to_device
+        size, waiting = sum(border.frame_bytes for border in ports), b""
+
+        def frames(data):
+            for at in range(0, len(data), size):
+                frame = []
+                for border in ports:
+                    part = data[at:at + border.frame_bytes]
+                    frame.append(part.ljust(border.padded_bytes, b"\0"))
+                    at += border.frame_bytes
+                yield frame
+
+        sink.write(READY)
+        sink.flush()
+        while part := os.read(source.fileno(), 1 << 20):
+            waiting += part
+            whole = len(waiting) // size * size
+            for answer in self.device.run(frames(waiting[:whole])):
+                for border, frame in zip(self.model.from_device, answer):
+                    sink.write(frame[:border.frame_bytes])
+                sink.flush()
+            waiting = waiting[whole:]
+
     def close(self):
         self.device.close()
 
@@ -556,7 +604,7 @@ def main():
     parser.add_argument("where", nargs="*", help="the serial line and its baud "
                         "rate; or the overlay's bitstream; or the simulator's "
                         "program")
-    parser.add_argument("--input", action="append", default=[], required=True,
+    parser.add_argument("--input", action="append", default=[],
                         metavar="X.npy", help="once for each input")
     parser.add_argument("--output", action="append", default=[],
                         metavar="Y.npy", help="once for each output; otherwise "
@@ -566,10 +614,23 @@ def main():
     parser.add_argument("-n", "--frames", type=int, help="only the first ones")
     parser.add_argument("--patience-s", type=float, default=5.0,
                         help="how long to wait for a frame")
+    parser.add_argument("--package", default=PACKAGE, metavar="DIR",
+                        help="another package than this file's")
+    parser.add_argument("--serve", action="store_true", help="frames of the "
+                        "device's ports from standard input to standard output, "
+                        "for 'rhizome run'")
     options = parser.parse_args()
+    if not options.serve and not options.input:
+        parser.error("--input is missing")
     try:
+        if options.serve:
+            with Client(options.driver, *options.where,
+                        package=options.package,
+                        patience_s=options.patience_s) as device:
+                device.serve(sys.stdin.buffer, sys.stdout.buffer)
+            return
         inputs = [np.load(path)[:options.frames] for path in options.input]
-        with Client(options.driver, *options.where,
+        with Client(options.driver, *options.where, package=options.package,
                     patience_s=options.patience_s) as device:
             outputs = device.model.outputs
             if options.output and len(options.output) != len(outputs):

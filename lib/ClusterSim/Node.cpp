@@ -169,6 +169,17 @@ BoardParty::BoardParty(const Plan &plan, int rank, Disturbance disturbance,
     : PlannedParty(plan, rank, disturbance), model(std::move(design)),
       clock(clockOf(plan, rank)) {}
 
+void BoardParty::count(const std::vector<uint8_t> &datagram) {
+  std::optional<link::Header> header = link::decode(datagram);
+  if (!header || header->kind != link::Kind::Data)
+    return;
+  uint32_t &next = nextNumbers[{header->epoch, header->id}];
+  if (header->sequence == next)
+    ++next;
+  else
+    ++sentAgain;
+}
+
 Error BoardParty::run(Picoseconds until) {
   for (Picoseconds now = next(); now < until; now = next()) {
     Datagram datagram;
@@ -183,6 +194,7 @@ Error BoardParty::run(Picoseconds until) {
         return createStringError("its endpoint sends to address %u, which is "
                                  "no peer's",
                                  unsigned(out.to));
+      count(out.bytes);
       sendTo(now, out.to, std::move(out.bytes));
     }
   }

@@ -155,7 +155,8 @@ void Vectorizer::emitReductionTile() {
       begins.push_back(
           base ? Value(arith::AddIOp::create(b, loc, base, address(a, true)))
                : base);
-    std::map<std::tuple<size_t, int64_t>, Value> loaded;
+    // A part of a vector is not what another row reads there whole.
+    std::map<std::tuple<size_t, int64_t, int64_t>, Value> loaded;
     for (auto [p, place] : llvm::enumerate(places))
       for (int64_t v = 0; v < count; ++v) {
         int64_t there = v + 1 == count ? valid : width;
@@ -168,7 +169,7 @@ void Vectorizer::emitReductionTile() {
           }
           int64_t offset =
               offsetOf(a, place) + a.steps[lanes] * (first + v * width);
-          Value &value = loaded[{k, offset}];
+          Value &value = loaded[{k, offset, there}];
           if (!value) {
             Value at = plus(begins[k], offset);
             value = a.steps[lanes]

@@ -140,7 +140,7 @@ Error deploy::writeDeployment(PackageWriter &writer, const Plan &plan,
     return error;
   for (const char *name :
        {"CMakeLists.txt", "rhizome_client.h", "rhizome_client.cpp",
-        "rhizome_client.py", "xrt.cpp", "example.c"})
+        "rhizome_client.py", "example.c"})
     if (Error error = writer.copyFile(std::string("host/") + name,
                                       *data + "/host/" + name))
       return error;

@@ -6,7 +6,9 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Resources.h"
 #include "rhizome/runtime/drivers.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace llvm;
 using namespace rhizome;
@@ -141,6 +143,44 @@ openClOf(const Package &package, const DriverOptions &options) {
   return runtime::makeOpenClDriver(std::move(openCl));
 }
 
+/// The package's client in Python is ours: what runs is not the package's.
+static Expected<std::unique_ptr<runtime::Driver>>
+pynqOf(const Package &package, const DriverOptions &options) {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
+  SmallString<128> folder;
+  if (std::error_code error =
+          sys::fs::createUniqueDirectory("rhizome-pynq", folder))
+    return createStringError(error, "cannot make a temporary folder");
+  runtime::PynqOptions pynq;
+  pynq.folder = folder.str().str();
+  pynq.command = {"python3", *data + "/host/rhizome_client.py", "pynq"};
+  if (!options.program.empty())
+    pynq.command.push_back(options.program);
+  pynq.command.insert(pynq.command.end(),
+                      {"--package", package.dir(), "--serve"});
+  return runtime::makePynqDriver(std::move(pynq));
+}
+
+static Expected<std::unique_ptr<runtime::Driver>>
+xrtOf(const DriverOptions &options) {
+  if (options.program.empty())
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError("the driver 'xrt' needs --program, the .xclbin that "
+                          "'make' in the package's nodes/node0/vitis builds"));
+  std::string problem;
+  std::unique_ptr<runtime::Driver> driver =
+      runtime::makeXrtDriver({options.program, options.card}, problem);
+  if (!driver)
+    return createStringError(
+        "the driver 'xrt': " + problem +
+        "; elsewhere, the package's client in C and C++ (host/README.md) has "
+        "this driver, and --driver opencl runs the same program");
+  return driver;
+}
+
 Expected<std::unique_ptr<runtime::Driver>>
 deploy::makeDriver(const Package &package, DriverKind kind,
                    const DriverOptions &options) {
@@ -166,6 +206,10 @@ deploy::makeDriver(const Package &package, DriverKind kind,
     return ranksOf(package, options);
   case DriverKind::OpenCl:
     return openClOf(package, options);
+  case DriverKind::Pynq:
+    return pynqOf(package, options);
+  case DriverKind::Xrt:
+    return xrtOf(options);
   case DriverKind::Udp:
     break;
   }

@@ -226,6 +226,13 @@ private:
            << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
               "of the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
               "`.hex` files of `tb` and `rtl` lie in the folder of the run.\n";
+      else
+        os << "\nThe memories are part of `rhz_tb.sv`; cocotb has no test for "
+              "them.\n";
+    } else if (plan.nodes.size() > 1) {
+      os << "\nThere is no test bench: what passes between the nodes is no "
+            "tensor of the model.\n`rhizome simulate . --level cluster` runs "
+            "all of them and their links.\n";
     }
     if (board)
       os << "\nMake the "

@@ -44,7 +44,7 @@ public:
     if (output && output->isDue())
       publish();
   }
-  /// What is known at the end.
+  /// What is known now, whether or not it is time again.
   void publish() {
     if (!output)
       return;
@@ -140,8 +140,8 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
       return status;
     if (request.isCancelled && request.isCancelled())
       return {runtime::Fault::TimeOut, "it was interrupted"};
-    const bool isBoard =
-        kind == DriverKind::Uart || !request.driverOptions.program.empty();
+    const bool isBoard = kind == DriverKind::Uart || kind == DriverKind::Pynq ||
+                         !request.driverOptions.program.empty();
     if (isBoard && steady_clock::now() - begin > patienceOf(request))
       return status;
   }
@@ -279,13 +279,14 @@ Error runDriver(const RunRequest &request, DriverKind kind,
     room = 1; // what is kept is in the next frame, which waits for this one
   else if (Error error = passage.codes().takeError())
     return error; // the host's tasks before the first region, on all cores
+  // A monitor sees which nodes are missing while the client waits for them, and
+  // the service's state as soon as there is one.
+  meter.watch(&driver);
+  llvm::scope_exit unwatch([&] { meter.watch(nullptr); });
   if (runtime::Status status = driver.open(std::move(*design)); !status)
     return errorOf(driver, status);
-  meter.watch(&driver);
-  llvm::scope_exit unwatch([&] {
-    meter.publish();
-    meter.watch(nullptr);
-  });
+  meter.publish();
+  llvm::scope_exit publish([&] { meter.publish(); });
   if (runtime::Status status = driver.allocate(room); !status)
     return errorOf(driver, status);
   if (runtime::Status status = driver.loadAll(); !status)
@@ -331,9 +332,8 @@ Expected<DriverKind> kindFor(const RunRequest &request,
       Failure::Kind::Usage,
       createStringError(
           "the package '%s' has no links, so it is to be said where it runs: "
-          "--driver cpu, simulation, uart (a board at a serial line), opencl "
-          "or "
-          "null",
+          "--driver cpu, simulation, uart (a board at a serial line), pynq (a "
+          "Zynq), xrt (an Alveo), opencl or null",
           request.package.c_str()));
 }
 

@@ -130,7 +130,11 @@ Error Folder::write(const Plan &plan, const model::GoldenCodes &codes) {
 
 Error deploy::writeTestBench(PackageWriter &writer, const Plan &plan,
                              const model::GoldenCodes &codes) {
-  if (codes.inputs.empty() || plan.nodes.size() != 1 || !plan.channels.empty())
+  // Replicas are alike, and each computes the whole network.
+  const bool isWhole = all_of(plan.nodes, [&](const PlannedNode &node) {
+    return node.replica.count == int64_t(plan.nodes.size());
+  });
+  if (codes.inputs.empty() || !isWhole)
     return Error::success();
   const PlannedNode &node = plan.nodes.front();
   int64_t bytes = 0;

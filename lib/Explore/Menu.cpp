@@ -746,6 +746,7 @@ Cost Menu::endpoint(const Place &place, const Ends &ends) {
     channel.frameBits = posed.tensors[t].bits;
     channel.medium =
         linkMediumFor(*place.wire, ends.framesPerS, channel.frameBits);
+    channel.link = *place.wire;
     endpoint.channels.push_back(channel);
   };
   for (int t : ends.in)

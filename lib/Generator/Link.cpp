@@ -12,6 +12,9 @@ constexpr int64_t kHeaderBytes = 16, kAckBytes = 24, kWordBytes = 8;
 constexpr int64_t kMaxSlotWords = 128, kMinWindow = 4, kMaxWindow = 64;
 /// An acknowledgement after this many datagrams (rhz_link_rx, AckEvery / 2).
 constexpr int64_t kAckEvery = 4;
+/// One acknowledgement in the time of so many full datagrams of the link takes
+/// half a percent of it, as in the C++ peer.
+constexpr int64_t kAckDatagrams = 16;
 /// Cycles of both endpoints on the path of a datagram and its acknowledgement,
 /// without those of their beats.
 constexpr double kEndpointCycles = 64;
@@ -86,18 +89,20 @@ Medium linkMediumFor(const Medium &medium, double framesPerS,
   return needed;
 }
 
-int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
+int64_t linkWaitTicks(const LinkChannel &channel, int64_t streamBits,
                       double clockMhz) {
   double ns =
-      1.5 * linkRoundTripNs(medium, streamBits, clockMhz) +
-      1000 / clockMhz * kTickCycles * double(linkAckTicks(medium, clockMhz));
+      1.5 * linkRoundTripNs(channel.link, streamBits, clockMhz) +
+      1000 / clockMhz * kTickCycles * double(linkAckTicks(channel, clockMhz));
   return std::clamp<int64_t>(
       int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)), 4, kMaxWaitTicks);
 }
 
-int64_t linkAckTicks(const Medium &medium, double clockMhz) {
+int64_t linkAckTicks(const LinkChannel &channel, double clockMhz) {
   // At full rate, this many datagrams are acknowledged because of their number.
-  double ns = kAckEvery * datagramBytes(medium) * 8e9 / medium.bitsPerS;
+  const double bits = 8e9 * datagramBytes(channel.link);
+  const double ns = std::min(kAckEvery * bits / channel.medium.bitsPerS,
+                             kAckDatagrams * bits / channel.link.bitsPerS);
   return std::clamp<int64_t>(
       int64_t(std::ceil(ns * clockMhz / 1000 / kTickCycles)) + 2, 4,
       kMaxAckTicks);

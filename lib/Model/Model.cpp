@@ -13,6 +13,7 @@
 #include "rhizome/Support/ImageSteps.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Transforms/Placement.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -206,8 +207,17 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
                         "'rhizome run' and 'rhizome compile' take it; a "
                         "network is exported with its parameters inside"});
     return {};
-  case InputKind::Onnx:
   case InputKind::Folder:
+    if (llvm::sys::fs::exists(request.path + "/plan.json"))
+      refusals.push_back({"", "", "this is a package: it is compiled",
+                          "simulate, evaluate, synth, run and report take it; "
+                          "to compile anew, name the model's file",
+                          Refusal::Fault::File});
+    else
+      refusals.push_back({"", "", "this is a folder", "name the model's file",
+                          Refusal::Fault::File});
+    return {};
+  case InputKind::Onnx:
     return importOnnxFile(context, request, refusals);
   }
   llvm_unreachable("all kinds return");

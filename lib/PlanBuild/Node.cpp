@@ -26,6 +26,7 @@ gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node) {
     channel.first = c.first;
     channel.every = c.every;
     channel.medium = gen::linkMediumFor(medium, framesPerS, channel.frameBits);
+    channel.link = medium;
     endpoint.channels.push_back(channel);
   }
   return endpoint;
@@ -52,9 +53,9 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
                                      endpoint.clockMhz)
             : gen::linkWindow(channel, endpoint.streamBits, endpoint.clockMhz);
     c.retain = !channel.medium.isReliable();
-    c.waitTicks = gen::linkWaitTicks(channel.medium, endpoint.streamBits,
-                                     endpoint.clockMhz);
-    c.ackTicks = gen::linkAckTicks(channel.medium, endpoint.clockMhz);
+    c.waitTicks =
+        gen::linkWaitTicks(channel, endpoint.streamBits, endpoint.clockMhz);
+    c.ackTicks = gen::linkAckTicks(channel, endpoint.clockMhz);
     options.channels.push_back(c);
   }
   return options;

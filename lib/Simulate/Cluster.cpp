@@ -13,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <unistd.h>
 
 using namespace llvm;
@@ -144,15 +145,20 @@ int64_t totalFrames(const Plan &plan, int64_t frames, bool measure) {
              : frames;
 }
 
-/// Simulated time without a result after which the run counts as hung.
-int64_t patience(const Plan &plan) {
+/// Simulated time without a result after which the run counts as hung. Where
+/// datagrams are lost, a question (S7) and its answer get through at this rate:
+/// as much time for each of so many that one in a billion runs has bad luck.
+int64_t patience(const Plan &plan, double loss) {
   double frame = plan.predicted.latencyUs;
   for (const PlannedNode &node : plan.nodes)
     if (node.clockMhz > 0)
       frame += double(std::max(node.predicted.intervalCycles,
                                node.predicted.latencyCycles)) /
                node.clockMhz;
-  return int64_t(std::max(2000.0, 20 * frame) * 1e6);
+  const double through = (1 - loss) * (1 - loss);
+  const double questions =
+      loss > 0 ? std::max(1.0, std::log(1e-9) / std::log(1 - through)) : 1;
+  return int64_t(std::max(2000.0, 20 * frame) * questions * 1e6);
 }
 
 /// The launcher with its arguments and those of the ranks.
@@ -240,7 +246,7 @@ Error writeRun(const std::string &folder, const Plan &plan,
       {"total", total},
       {"latency", measure},
       {"seed", int64_t(options.seed)},
-      {"patience_ps", patience(plan)},
+      {"patience_ps", patience(plan, options.loss)},
       {"loss", options.loss},
       {"reorder", options.reorder},
       {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},

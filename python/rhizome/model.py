@@ -2,13 +2,15 @@
 """What can be done with a model: look at it, plan it, compile it."""
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
+import re
 from typing import Any, Dict, Mapping, Optional, Union
 
 from . import _program
-from .errors import UsageError
+from .errors import Refused, UsageError
 from .package import Evaluation, Package, evaluated
 from .plan import Plan, Request
 from .quantized import Quantized
@@ -98,8 +100,16 @@ def targets(name: Optional[str] = None) -> Answer:
 def explore_again(request: Request, progress: Optional[Progress]) -> Plan:
     with _program.files() as keep:
         path, options = _read(request, keep)
-        return Plan(_program.run("explore", path, options=options,
-                                 progress=progress), request)
+        try:
+            return Plan(_program.run("explore", path, options=options,
+                                     progress=progress), request)
+        except Refused as refused:
+            if not request.steering:
+                raise
+            # Of the file that was written here: its lines say nothing.
+            raise Refused([dataclasses.replace(each, reason=re.sub(
+                r"^line \d+: ", "", each.reason))
+                for each in refused.refusals]) from None
 
 
 def compile_again(request: Request, output: Optional[Path],

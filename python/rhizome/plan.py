@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _FIELDS = ("clock_mhz", "interval_cycles", "latency_cycles", "latency_us",
            "throughput_per_s", "lut", "ff", "dsp", "bram", "uram", "lutram")
 
+#: The keys of a choice.
+_PINS = ("generator", "option", "place", "die", "cut")
+
 #: What --steer may say about an operation, or just the key of its option.
 Choice = Union[str, Mapping[str, Any]]
 
@@ -143,6 +146,11 @@ class Plan:
         nodes = dict(request.edits.get("nodes", {}))
         for name, choice in choices.items():
             pins = {"option": choice} if isinstance(choice, str) else choice
+            for key in pins:
+                if key not in _PINS:
+                    raise UsageError(
+                        f"the choice for '{name}' has the key '{key}'",
+                        "it may have " + ", ".join(_PINS))
             chosen = "option" in pins or "generator" in pins
             nodes[name] = {**({} if chosen else nodes.get(name, {})), **pins}
         edits: Dict[str, Any] = {"nodes": nodes, "splits": {

@@ -93,7 +93,11 @@ def test_wrong_edits_say_what_would_work(package):
     with pytest.raises(rhizome.Refused) as caught:
         plan.edit({"conv2": "stream/matvec?pe=7"})
     assert caught.value.node == "conv2" and "pe=7" in caught.value.reason
+    assert "line" not in caught.value.reason
     assert "stream/matvec?pe=" in caught.value.remedy
+    with pytest.raises(rhizome.UsageError) as caught:
+        plan.edit({"conv2": {"opton": "stream/matvec"}})
+    assert "'opton'" in caught.value.reason and "option" in caught.value.remedy
     with pytest.raises(rhizome.RhizomeError, match="read from a package"):
         rhizome.Package(package.folder).plan.edit({"conv2": "matvec?pe=1"})
 

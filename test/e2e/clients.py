@@ -30,6 +30,29 @@ MNIST_MODEL = (networks.MODELS / "kraiskil+onnx2c/examples/atmega_mnist"
                / "mnist.simplified.onnx")
 
 
+def built_example(suite, package):
+    """The example of the package's client in C and C++, with the runtime of
+    this build, and the model as machine code where the package has it; None if
+    it cannot be built here."""
+    library = suite.rhizome.parent.parent / "runtime/libRhizomeRuntime.a"
+    if not library.exists() or not shutil.which("c++"):
+        suite.skip("there is no C++ compiler or no runtime library")
+        return None
+    host, program = package / "host", suite.work / "example"
+    include = f"-I{host}/runtime/include"
+    for words in (["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", include,
+                   "-c", host / "example.c", "-o", suite.work / "example.o"],
+                  ["c++", "-std=c++20", include, *sorted(host.glob("*.cpp")),
+                   suite.work / "example.o",
+                   *sorted((package / "model").glob("cpu.o")), library,
+                   "-lsodium", "-lpthread", "-lm", "-ldl", "-o", program]):
+        made = run_program(words)
+        if not suite.check(made.status == 0, f"{words[0]} takes the client "
+                           f"{made.message}", made.command):
+            return None
+    return program
+
+
 def module_of(folder):
     """The driver in this folder as a module."""
     spec = importlib.util.spec_from_file_location(

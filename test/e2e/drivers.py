@@ -121,26 +121,10 @@ def uart(suite, np, package, plan):
 
 def client(suite, np, package, wanted):
     """The generated client against the runtime of this build."""
-    library = suite.rhizome.parent.parent / "runtime/libRhizomeRuntime.a"
-    if not library.exists() or not shutil.which("c++"):
-        return suite.skip("there is no C++ compiler or no runtime library")
-    host, include = package / "host", "-I" + str(package
-                                                 / "host/runtime/include")
-    program = suite.work / "example"
-    objects = sorted((package / "model").glob("cpu.o"))
-    made = run_program(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror",
-                        include, "-c", host / "example.c", "-o",
-                        suite.work / "example.o"])
-    suite.check(made.status == 0, f"cc takes the example {made.message}",
-                made.command)
-    made = run_program(["c++", "-std=c++20", include, host
-                        / "rhizome_client.cpp", host / "service.cpp", host
-                        / "cpu.cpp", host / "xrt.cpp", suite.work / "example.o", *objects,
-                        library, "-lsodium", "-lpthread", "-lm", "-ldl", "-o",
-                        program])
-    if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
-                       made.command):
+    program = clients.built_example(suite, package)
+    if not program:
         return
+    has_object = (package / "model/cpu.o").exists()
     named = suite.run("simulate", package, "-n", 1, "--json").json or {}
     simulator = named.get("simulator", "")
     text = suite.work / "frames.txt"
@@ -158,7 +142,7 @@ def client(suite, np, package, wanted):
     for driver in ("cpu", "model"):
         result = run_program(["sh", "-c", script, "sh", program, package,
                               driver, text])
-        if objects:
+        if has_object:
             got = np.array([[float(w) for w in line.split()]
                             for line in result.out.splitlines()], np.float32)
             suite.check(result.status == 0 and got.tobytes() == wanted,

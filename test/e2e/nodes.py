@@ -362,13 +362,16 @@ def lives_and_dies(suite, package, places, nodes, start):
                 f"{answer['repeated']} frames were sent again")
 
 
-def scraped(place):
+def values(text):
     """{name with its labels: value} of a page of metrics."""
-    with urllib.request.urlopen(place, timeout=5) as page:
-        text = page.read().decode()
     return {name: float(value) for name, _, value in
             (line.rpartition(" ") for line in text.splitlines()
              if not line.startswith("#"))}
+
+
+def scraped(place):
+    with urllib.request.urlopen(place, timeout=5) as page:
+        return values(page.read().decode())
 
 
 def failover(suite):
@@ -412,10 +415,16 @@ def failover(suite):
         for node in nodes:
             if node.process.poll() is None:
                 node.kill()
+        page = suite.work / "nobody.prom"
         result = suite.run("run", package, "-n", 1, "--patience-s", "0.5",
-                           *at(places))
+                           "--metrics", page, *at(places))
         suite.check(result.status == 1 and all(n in result.err for n in names),
                     f"nobody is there: {result.message}", result.command)
+        told = values(page.read_text())
+        up = [told.get('rhizome_node_up{node="%s",place="%s"}' % item)
+              for item in places.items()]
+        suite.check(up == [0] * NODES and told["rhizome_replicas_up"] == 0,
+                    f"the metrics name who is missing: {told}")
 
 
 def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
@@ -450,10 +459,13 @@ def killed_and_back(suite, package, places, relay, nodes, start, frames=10000):
 
     down = 'rhizome_node_up{node="%s",place="%s"}' % (name, places[name])
     suite.check(wait_for(lambda: relay.seen > 3000), "the client is at work")
+    # The page is up to 200 ms older than what it tells.
+    suite.check(wait_for(lambda: metrics()["rhizome_answers_total"] > 0),
+                "the metrics tell of answers")
     before = metrics()
     suite.check(before["rhizome_replicas_up"] == NODES and before[down] == 1
                 and before["rhizome_requests_total"]
-                > before["rhizome_answers_total"] > 0,
+                > before["rhizome_answers_total"],
                 f"its metrics: {before['rhizome_answers_total']:.0f} answers")
     nodes[2].kill()
     suite.check(wait_for(told("its frames go to the others")),

@@ -3,9 +3,9 @@
 Runtime, whose code does not grow with their steps; networks that keep a tensor
 from frame to frame, on every level and behind drivers."""
 import json
-import shutil
 import time
 
+import clients
 import framework
 from framework import run_program
 
@@ -407,25 +407,8 @@ def check_package(suite, np, kit, path, pair, data, frames):
 
 def check_client(suite, np, package, frames, want):
     """The generated client keeps the state by itself."""
-    library = suite.rhizome.parent.parent / "runtime/libRhizomeRuntime.a"
-    if not library.exists() or not shutil.which("c++"):
-        return suite.skip("there is no C++ compiler or no runtime library")
-    host = package / "host"
-    include = "-I" + str(host / "runtime/include")
-    made = run_program(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror",
-                        include, "-c", host / "example.c", "-o",
-                        suite.work / "example.o"])
-    program = suite.work / "example"
-    if made.status == 0:
-        made = run_program(["c++", "-std=c++20", include,
-                            host / "rhizome_client.cpp", host / "service.cpp",
-                            host / "cpu.cpp", host / "xrt.cpp",
-                            package / "model/cpu.o",
-                            suite.work / "example.o", library, "-lpthread",
-                            "-lsodium", "-lm", "-ldl", "-o",
-                            program])
-    if not suite.check(made.status == 0, f"the client is built {made.message}",
-                       made.command):
+    program = clients.built_example(suite, package)
+    if not program:
         return
     named = suite.run("simulate", package, "-n", 1, "--json").json or {}
     wanted = np.concatenate([np.reshape(w, (len(frames), -1)) for w in want],

@@ -3,6 +3,7 @@
 tried. Also the reports of `evaluate` and `simulate` on real data."""
 import json
 
+import networks
 import numpy as np
 import onnx
 import onnx.defs
@@ -384,7 +385,43 @@ def evaluations(suite):
                 result.command)
 
 
+def folders(suite):
+    """A package, and any other folder, in place of a model's file."""
+    package = suite.work / "again.rhz"
+    suite.run("compile", networks.ROOT / "examples/digits/digits_qdq_int8.onnx",
+              "-o", package)
+    for path, words in ((package, "this is a package: it is compiled"),
+                        (suite.work, "this is a folder")):
+        result = suite.run("compile", path)
+        suite.check(result.status == 1 and words in result.err,
+                    f"refused: {result.message[:200]}", result.command)
+
+
+def indices(suite):
+    """A network in MLIR whose input is whole numbers is no kernel."""
+    path = suite.work / "indices.mlir"
+    path.write_text("""
+#same = affine_map<(d0) -> (d0)>
+func.func @main(%index: tensor<4xi64>) -> tensor<4xf32> {
+  %empty = tensor.empty() : tensor<4xf32>
+  %real = linalg.generic {indexing_maps = [#same, #same],
+      iterator_types = ["parallel"]}
+      ins(%index : tensor<4xi64>) outs(%empty : tensor<4xf32>) {
+  ^bb0(%a: i64, %o: f32):
+    %f = arith.sitofp %a : i64 to f32
+    linalg.yield %f : f32
+  } -> tensor<4xf32>
+  return %real : tensor<4xf32>
+}
+""")
+    result = suite.run("coverage", path)
+    suite.check("not an array of f32" not in result.err,
+                f"no kernel: {result.message[:200]}", result.command)
+
+
 def refusals(suite):
+    folders(suite)
+    indices(suite)
     one_input_too_many(suite)
     groups(suite)
     remedies(suite)

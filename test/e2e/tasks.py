@@ -8,6 +8,7 @@ import pathlib
 import shutil
 
 import boards
+import clients
 import framework
 import nodes
 import numpy as np
@@ -116,25 +117,8 @@ def check_drivers(suite, package):
 def client_of(suite, package):
     """The generated client, which computes the host's tasks between the regions:
     a check of its answers by a driver; None if it cannot be built here."""
-    library = suite.rhizome.parent.parent / "runtime/libRhizomeRuntime.a"
-    if not library.exists() or not shutil.which("c++"):
-        suite.skip("there is no C++ compiler or no runtime library")
-        return None
-    host = package / "host"
-    include, program = f"-I{host}/runtime/include", suite.work / "example"
-    made = run_program(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror",
-                        include, "-c", host / "example.c", "-o",
-                        suite.work / "example.o"])
-    suite.check(made.status == 0, f"cc takes the example {made.message}",
-                made.command)
-    made = run_program(["c++", "-std=c++20", include,
-                        host / "rhizome_client.cpp", host / "service.cpp",
-                        host / "cpu.cpp", host / "xrt.cpp",
-                        suite.work / "example.o",
-                        package / "model/cpu.o", library, "-lsodium", "-lpthread",
-                        "-lm", "-ldl", "-o", program])
-    if not suite.check(made.status == 0, f"c++ takes the client {made.message}",
-                       made.command):
+    program = clients.built_example(suite, package)
+    if not program:
         return None
     images = np.load(IMAGES)[:2].reshape(2, -1)
     text = suite.work / "frames.txt"

@@ -4,6 +4,7 @@ Makefile in Icarus Verilog and in Verilator, and with cocotb and the AXI4-Stream
 models of cocotbext-axi. And another elaborator's view of the RTL: pyslang has
 no warning for it."""
 import importlib.util
+import json
 import os
 import pathlib
 import re
@@ -68,6 +69,22 @@ def plain(suite):
     suite.check(run.status != 0 and "FAIL: 1 beats differ" in run.out,
                 f"a wrong bit is found: {run.out[-200:]}")
     vectors.write_text(right)
+    nodes(suite)
+
+
+def nodes(suite):
+    """A node of a cluster if it computes the whole network; else the package
+    says why there is none."""
+    package = compiled(suite, "replicas", TINY, "--cluster", "ku060x2",
+                       "--goal", "max-throughput,lut=8000")
+    plan = json.loads((package / "plan.json").read_text())
+    suite.check([n["replica"]["count"] for n in plan["nodes"]] == [2, 2],
+                "two replicas")
+    passes(suite, make(package / "nodes/node0/tb", "icarus"), "a replica")
+    package = compiled(suite, "cut", DIGITS, "--cluster", "ecp5-12fx4",
+                       "--goal", "throughput=8000/s", "--accept-nearest")
+    suite.check("There is no test bench" in (package / "README.md").read_text(),
+                "a cut network has none")
 
 
 def cocotb_verilator(suite):

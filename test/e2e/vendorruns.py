@@ -261,7 +261,8 @@ def pynq(suite, np, frames=6):
             (suite.work / f"overlay.{ending}").touch()
         environment = {**os.environ, "PYTHONPATH": str(stubs),
                        "STANDIN_SIMULATOR": simulator_of(suite, package),
-                       "STANDIN_PACKAGE": str(package)}
+                       "STANDIN_PACKAGE": str(package),
+                       "STANDIN_MOST": str(suite.work / "most")}
         words = [sys.executable, package / "host/rhizome_client.py", "pynq",
                  suite.work / "overlay.bit", "--input", IMAGES, "-n", str(frames),
                  "--output", output]
@@ -270,6 +271,13 @@ def pynq(suite, np, frames=6):
         suite.check(result.returncode == 0 and np.load(output).tobytes()
                     == wanted.tobytes(), f"{name}: the driver's answers are the "
                     f"interpreter's {result.stderr[-300:]}")
+        suite.check((suite.work / "most").read_text() == "2",
+                    f"{name}: a frame goes in while the one before is computed")
+        result = run_on_zynq(suite, package, environment, "--input", IMAGES, "-n",
+                             frames, "--program", suite.work / "overlay.bit")
+        suite.check(result.status == 0 and (result.json or {}).get("checked")
+                    and result.json["mismatches"] == 0, f"{name}: run --driver "
+                    f"pynq {result.message}", result.command)
     (suite.work / "overlay.hwh").unlink()
     for problem, more in (("overlay.hwh' is missing", environment),
                           ("needs the Python package pynq",
@@ -279,6 +287,21 @@ def pynq(suite, np, frames=6):
         suite.check(result.returncode == 1 and problem in result.stderr
                     and "Traceback" not in result.stderr,
                     f"refused: {problem}: {result.stderr[-200:]}")
+        result = run_on_zynq(suite, package, more, "-n", 1, "--program",
+                             suite.work / "overlay.bit")
+        suite.check(result.status == 1 and problem in
+                    (result.json or {}).get("error", ""),
+                    f"run refuses: {result.message[-200:]}", result.command)
+
+
+def run_on_zynq(suite, package, environment, *arguments):
+    """rhizome run --driver pynq, with the stand-in where PYNQ would be."""
+    search = os.pathsep.join([os.path.dirname(sys.executable),
+                              os.environ["PATH"]])
+    names = [f"{name}={value}" for name, value in environment.items()
+             if name == "PYTHONPATH" or name.startswith("STANDIN")]
+    return run_program(["env", f"PATH={search}", *names, suite.rhizome, "run",
+                        package, "--driver", "pynq", "--json", *arguments])
 
 
 def xrt(suite, np, frames=6):
@@ -335,6 +358,12 @@ def xrt(suite, np, frames=6):
                 and got.tobytes() == wanted.astype(np.float32).tobytes(),
                 f"xrt: the driver's answers are the interpreter's "
                 f"{result.stderr[-300:]}")
+    for words, more in (("needs --program", ()),
+                        ("built without AMD's runtime XRT",
+                         ("--program", xclbin))):
+        result = suite.run("run", package, "--driver", "xrt", *more)
+        suite.check(result.status in (1, 2) and words in result.err,
+                    f"run refuses: {result.err[:200]}", result.command)
     for where, words in ((("/no/such",), "no such file"),
                          ((xclbin, "7"), "on card 7: no such card"),
                          ((), "needs a program")):

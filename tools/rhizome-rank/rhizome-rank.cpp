@@ -141,6 +141,7 @@ Error runNode(const Package &package, const Run &run, Transport &transport,
     Expected<RunStatistics> done =
         simulate(party, transport, lookahead(package.plan().links));
     report = statisticsOf(party);
+    report["resent"] = party.resent();
     report["cycles"] = party.design().cycles();
     return done.takeError();
   }

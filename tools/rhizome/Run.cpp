@@ -97,7 +97,9 @@ static void addDriver(CLI::App &command, RunRequest &request) {
       {"uart", DriverKind::Uart},
       {"udp", DriverKind::Udp},
       {"mpi", DriverKind::Mpi},
-      {"opencl", DriverKind::OpenCl}};
+      {"opencl", DriverKind::OpenCl},
+      {"pynq", DriverKind::Pynq},
+      {"xrt", DriverKind::Xrt}};
   DriverOptions &options = request.driverOptions;
   command
       .add_option_function<std::string>(
@@ -108,13 +110,14 @@ static void addDriver(CLI::App &command, RunRequest &request) {
               throw CLI::ValidationError(
                   "--driver", "'" + name +
                                   "' is not null, cpu, simulation, uart, "
-                                  "udp, mpi or opencl");
+                                  "udp, mpi, opencl, pynq or xrt");
             request.driver = found->second;
           },
           "what computes: nothing (zeros), this CPU, the simulated RTL, a "
           "board at a serial line, nodes on a network, simulated nodes as MPI "
-          "ranks, an OpenCL device; udp is the default for a cluster's package")
-      ->option_text("null|cpu|simulation|uart|udp|mpi|opencl");
+          "ranks, an OpenCL device, the design next to this Zynq's processors, "
+          "an Alveo; udp is the default for a cluster's package")
+      ->option_text("null|cpu|simulation|uart|udp|mpi|opencl|pynq|xrt");
   command
       .add_option("--port", options.port,
                   "driver uart: the serial line, e.g. /dev/ttyUSB1")
@@ -152,9 +155,14 @@ static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
   command
       .add_option(
           "--program", options.program,
-          "driver opencl: the program for the device, such as the package's "
-          "rhizome.xclbin; otherwise this CPU's code replaces the device")
+          "drivers opencl and xrt: the program for the device, such as the "
+          "package's rhizome.xclbin; without one, this CPU's code replaces the "
+          "device of opencl. Driver pynq: the overlay, otherwise the package's "
+          "rhizome.bit")
       ->option_text("FILE");
+  command.add_option("--card", options.card, "driver xrt: the card's number")
+      ->capture_default_str()
+      ->option_text("N");
 }
 
 void cli::addRun(CLI::App &app, Run &run) {
@@ -230,6 +238,9 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run net.rhz --driver mpi -n 8\n"
                   "  rhizome run net.rhz --driver opencl --platform Xilinx "
                   "--program rhizome.xclbin\n"
+                  "  rhizome run net.rhz --driver xrt --program "
+                  "rhizome.xclbin\n"
+                  "  sudo rhizome run net.rhz --driver pynq --input x.npy\n"
                   "  rhizome run net.rhz -n 1000\n"
                   "  rhizome run net.rhz --input x.npy --expect y.npy --json\n"
                   "  rhizome run net.rhz --at node0=10.0.0.1:2719 "

@@ -77,8 +77,8 @@ static void groupOptions(CLI::App &app) {
          "--golden"}},
        {"Drivers",
         {"--driver", "--port", "--baud", "--stalls-in", "--stalls-out",
-         "--hostfile", "--platform", "--program", "--at", "--manifest",
-         "--listen", "--key"}}};
+         "--hostfile", "--platform", "--program", "--card", "--at",
+         "--manifest", "--listen", "--key"}}};
   constexpr size_t kMany = 15;
   for (CLI::App *command : app.get_subcommands({})) {
     const std::vector<CLI::Option *> options = command->get_options();

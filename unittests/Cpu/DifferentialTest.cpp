@@ -58,5 +58,12 @@ TEST_P(Differential, InterpreterEqualsCpu) {
     EXPECT_GE(operations.size(), 12u);
   }
 }
+/// Rows of a tile overlap: where one reads a part of a vector, another one reads
+/// it whole (vectors of 256 bits).
+TEST(DifferentialSeeds, OverlappingRowsOfAReduction) {
+  std::map<std::string, int> operations;
+  compare(102, 1, operations);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, Differential, ::testing::Range(0u, 8u));
 } // namespace

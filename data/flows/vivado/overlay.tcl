@@ -18,34 +18,35 @@ update_ip_catalog
 create_bd_design rhizome
 
 {{#is_zynq7}}
-set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:processing_system7 ps]
-apply_bd_automation -rule xilinx.com:bd_rule:processing_system7 \
-  -config {make_external "FIXED_IO, DDR" apply_board_preset 1} $ps
-set_property -dict [list \
-  CONFIG.PCW_USE_S_AXI_HP0 1 \
-  CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ {{clock_mhz}}] $ps
-set clock [get_bd_pins ps/FCLK_CLK0]
-set reset [get_bd_pins ps/FCLK_RESET0_N]
-set registers [get_bd_intf_pins ps/M_AXI_GP0]
-set memory [get_bd_intf_pins ps/S_AXI_HP0]
+set kind processing_system7
+set preset {make_external "FIXED_IO, DDR" apply_board_preset 1}
+set settings {
+  CONFIG.PCW_USE_S_AXI_HP0 1
+  CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ {{clock_mhz}}
+}
+set pins {FCLK_CLK0 FCLK_RESET0_N M_AXI_GP0 S_AXI_HP0}
 set side_clocks {ps/M_AXI_GP0_ACLK ps/S_AXI_HP0_ACLK}
 {{/is_zynq7}}
 {{^is_zynq7}}
-set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e ps]
-apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e \
-  -config {apply_board_preset 1} $ps
-set_property -dict [list \
-  CONFIG.PSU__USE__M_AXI_GP0 0 \
-  CONFIG.PSU__USE__M_AXI_GP1 0 \
-  CONFIG.PSU__USE__M_AXI_GP2 1 \
-  CONFIG.PSU__USE__S_AXI_GP2 1 \
-  CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{clock_mhz}}] $ps
-set clock [get_bd_pins ps/pl_clk0]
-set reset [get_bd_pins ps/pl_resetn0]
-set registers [get_bd_intf_pins ps/M_AXI_HPM0_LPD]
-set memory [get_bd_intf_pins ps/S_AXI_HP0_FPD]
+set kind zynq_ultra_ps_e
+set preset {apply_board_preset 1}
+set settings {
+  CONFIG.PSU__USE__M_AXI_GP0 0
+  CONFIG.PSU__USE__M_AXI_GP1 0
+  CONFIG.PSU__USE__M_AXI_GP2 1
+  CONFIG.PSU__USE__S_AXI_GP2 1
+  CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{clock_mhz}}
+}
+set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD S_AXI_HP0_FPD}
 set side_clocks {ps/maxihpm0_lpd_aclk ps/saxihp0_fpd_aclk}
 {{/is_zynq7}}
+set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:$kind ps]
+apply_bd_automation -rule xilinx.com:bd_rule:$kind -config $preset $ps
+set_property -dict $settings $ps
+set clock [get_bd_pins ps/[lindex $pins 0]]
+set reset [get_bd_pins ps/[lindex $pins 1]]
+set registers [get_bd_intf_pins ps/[lindex $pins 2]]
+set memory [get_bd_intf_pins ps/[lindex $pins 3]]
 
 create_bd_cell -type ip -vlnv xilinx.com:ip:proc_sys_reset resets
 connect_bd_net $clock [get_bd_pins resets/slowest_sync_clk]

@@ -9,6 +9,7 @@
 #include "rhizome/runtime/link.h"
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 
 namespace rhizome::clustersim {
@@ -90,10 +91,17 @@ public:
   Picoseconds next() const override { return clock.edge(model->cycles()); }
   llvm::Error run(Picoseconds until) override;
   const NodeModel &design() const { return *model; }
+  /// Data that left more than once, which its endpoint does not count.
+  int64_t resent() const { return sentAgain; }
 
 private:
+  void count(const std::vector<uint8_t> &datagram);
+
   std::unique_ptr<NodeModel> model;
   Clock clock;
+  /// By epoch and channel: the number of the next new datagram.
+  std::map<std::pair<uint16_t, uint16_t>, uint32_t> nextNumbers;
+  int64_t sentAgain = 0;
 };
 
 class HostParty : public LinkParty {

@@ -10,7 +10,17 @@
 
 namespace rhizome::deploy {
 /// What computes a package's frames.
-enum class DriverKind { Null, Cpu, Simulation, Uart, Udp, Mpi, OpenCl };
+enum class DriverKind {
+  Null,
+  Cpu,
+  Simulation,
+  Uart,
+  Udp,
+  Mpi,
+  OpenCl,
+  Pynq,
+  Xrt
+};
 
 struct DriverOptions {
   std::string port;        ///< uart: the serial line
@@ -21,7 +31,10 @@ struct DriverOptions {
   uint64_t seed = 1;    ///< simulation
   std::string hostfile; ///< mpi: where the ranks run; "": here
   std::string platform; ///< opencl: part of a platform's name
-  std::string program;  ///< opencl: the device's; "": the CPU in its place
+  /// opencl: the device's, "": the CPU in its place; pynq: the overlay, "":
+  /// the package's; xrt: the .xclbin.
+  std::string program;
+  unsigned card = 0; ///< xrt
 };
 
 /// The properties of a package that a driver needs. The package is as it was
@@ -30,7 +43,8 @@ llvm::Expected<runtime::Design> designOf(const Package &package);
 
 /// A driver for the package, not yet open. Refuses unsuitable ones: a
 /// simulation of several nodes, ranks of a single one, a serial line without a
-/// name. Nodes on a network have their own client (runService).
+/// name, a card without a program. Nodes on a network have their own client
+/// (runService).
 llvm::Expected<std::unique_ptr<runtime::Driver>>
 makeDriver(const Package &package, DriverKind kind,
            const DriverOptions &options);

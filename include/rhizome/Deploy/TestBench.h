@@ -7,7 +7,8 @@
 #include "rhizome/Model/Golden.h"
 
 namespace rhizome::deploy {
-/// Writes it for a device alone, if there are golden vectors; the RTL and the
+/// Writes it for a device alone, or for one of a cluster's nodes if each of them
+/// computes the network, and if there are golden vectors; the RTL and the
 /// segments must have been written.
 llvm::Error writeTestBench(PackageWriter &writer, const Plan &plan,
                            const model::GoldenCodes &codes);

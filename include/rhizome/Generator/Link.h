@@ -17,7 +17,8 @@ struct LinkChannel {
   int64_t port = 0;      ///< index of rhz_top's s_axis_… or m_axis_…
   /// The channel carries the frames f with f mod every == first.
   int64_t first = 0, every = 1;
-  Medium medium;
+  Medium medium; ///< what the channel needs of its link: linkMediumFor
+  Medium link;   ///< the link itself
   /// What both ends together must be able to hold, so that paths that fork and
   /// join across nodes cannot block each other.
   int64_t minBufferBits = 0;
@@ -51,10 +52,11 @@ int64_t linkTransmitSlots(const LinkChannel &channel, int64_t streamBits,
 Medium linkMediumFor(const Medium &medium, double framesPerS,
                      int64_t frameBits);
 /// Ticks of 16 cycles: until a datagram counts as lost, and for which a
-/// receiver waits for more before it acknowledges.
-int64_t linkWaitTicks(const Medium &medium, int64_t streamBits,
+/// receiver waits for more before it acknowledges. The link's rate decides: a
+/// channel that needs little of it repairs a loss as soon as the others.
+int64_t linkWaitTicks(const LinkChannel &channel, int64_t streamBits,
                       double clockMhz);
-int64_t linkAckTicks(const Medium &medium, double clockMhz);
+int64_t linkAckTicks(const LinkChannel &channel, double clockMhz);
 
 /// Bytes that a frame takes on the medium at full rate, and those of its
 /// acknowledgements take in the other direction.

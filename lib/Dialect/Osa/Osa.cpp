@@ -38,13 +38,13 @@ void OsaDialect::initialize() {
 // Checks shared by several operations
 //===----------------------------------------------------------------------===//
 
-static RankedTensorType tensor(Value v) {
+static RankedTensorType tensorOf(Value v) {
   return cast<RankedTensorType>(v.getType());
 }
 
 static LogicalResult checkShape(Operation *op, Value value,
                                 ArrayRef<int64_t> shape, StringRef what) {
-  RankedTensorType type = tensor(value);
+  RankedTensorType type = tensorOf(value);
   if (type.getShape() == shape)
     return success();
   auto diag = op->emitOpError()
@@ -55,15 +55,16 @@ static LogicalResult checkShape(Operation *op, Value value,
 
 /// The result has the first operand's shape; `number` is the constraint's.
 static LogicalResult checkSameShape(Operation *op, StringRef number) {
-  return checkShape(op, op->getResult(0), tensor(op->getOperand(0)).getShape(),
+  return checkShape(op, op->getResult(0),
+                    tensorOf(op->getOperand(0)).getShape(),
                     (number + ": the output").str());
 }
 
 /// Operands and result are of one level, for any ranges.
 static LogicalResult checkLevel(Operation *op, StringRef number) {
-  Type out = tensor(op->getResult(0)).getElementType();
+  Type out = tensorOf(op->getResult(0)).getElementType();
   for (Value v : op->getOperands()) {
-    Type in = tensor(v).getElementType();
+    Type in = tensorOf(v).getElementType();
     if (in != out && !(isa<num::IntType>(in) && isa<num::IntType>(out)))
       return op->emitOpError()
              << number << ": an operand of " << in << " and an output of "
@@ -107,7 +108,7 @@ static LogicalResult checkValues(Operation *op, ElementsAttr attr,
 
 /// One value or one per channel.
 static LogicalResult checkPerChannel(Operation *op, size_t n) {
-  auto shape = tensor(op->getOperand(0)).getShape();
+  auto shape = tensorOf(op->getOperand(0)).getShape();
   if (n != 1 && (shape.empty() || int64_t(n) != shape.back()))
     return op->emitOpError()
            << "C1: " << n << " values for "
@@ -149,12 +150,12 @@ static std::pair<int64_t, int64_t> extremesOf(ElementsAttr attr,
 }
 
 LogicalResult ConstantOp::verify() {
-  if (getValue().getShapedType().getShape() != tensor(getResult()).getShape())
+  if (getValue().getShapedType().getShape() != tensorOf(getResult()).getShape())
     return emitOpError("C1: value and result differ in shape");
   if (failed(checkValues(*this, getValue(), "value", Holds::Either)))
     return failure();
   Type from = getValue().getElementType(),
-       to = tensor(getResult()).getElementType();
+       to = tensorOf(getResult()).getElementType();
   auto range = dyn_cast<num::IntType>(to);
   if (from != to && !(range && isa<IntegerType>(from)))
     return emitOpError() << "C2: elements of " << from << " can't be of " << to;
@@ -205,9 +206,10 @@ static LogicalResult checkWindowOutput(Operation *op, int64_t outChannels,
 }
 
 LogicalResult Conv2dOp::verify() {
-  auto in = tensor(getInput()).getShape(), w = tensor(getWeights()).getShape();
+  auto in = tensorOf(getInput()).getShape(),
+       w = tensorOf(getWeights()).getShape();
   if (in.size() != 4 || in[0] != 1 || w.size() != 4 ||
-      tensor(getOutput()).getRank() != 4)
+      tensorOf(getOutput()).getRank() != 4)
     return emitOpError("C1: expects an input [1,H,W,C] and weights of rank 4");
   if (failed(checkWindow(*this, getStrides(), getPads(), getDilations(), "C2")))
     return failure();
@@ -234,7 +236,8 @@ LogicalResult Conv2dOp::verify() {
 }
 
 LogicalResult DenseOp::verify() {
-  auto in = tensor(getInput()).getShape(), w = tensor(getWeights()).getShape();
+  auto in = tensorOf(getInput()).getShape(),
+       w = tensorOf(getWeights()).getShape();
   if (in.empty() || w.size() != 2 || w[1] != in.back())
     return emitOpError("C1: the input's last axis and the weights' differ");
   SmallVector<int64_t> out(in);
@@ -247,15 +250,15 @@ LogicalResult DenseOp::verify() {
 }
 
 MatmulShape osa::matmulShape(MatmulOp op) {
-  auto lhs = tensor(op.getLhs()).getShape(),
-       rhs = tensor(op.getRhs()).getShape();
+  auto lhs = tensorOf(op.getLhs()).getShape(),
+       rhs = tensorOf(op.getRhs()).getShape();
   auto axes = op.getRhsAxes();
   return {lhs[0], lhs[1],       lhs[2],
           lhs[3], rhs[axes[2]], {axes[0], axes[1], axes[2]}};
 }
 
 LogicalResult MatmulOp::verify() {
-  auto lhs = tensor(getLhs()).getShape(), rhs = tensor(getRhs()).getShape();
+  auto lhs = tensorOf(getLhs()).getShape(), rhs = tensorOf(getRhs()).getShape();
   if (lhs.size() != 4)
     return emitOpError("C1: expects a left operand [O,B,M,K]");
   SmallVector<int64_t> axes(getRhsAxes());
@@ -281,10 +284,10 @@ LogicalResult MatmulOp::verify() {
 
 /// Input and output ranks, and the output's size.
 template <typename Op> static LogicalResult verifyPool(Op op) {
-  auto in = tensor(op.getInput()).getShape();
+  auto in = tensorOf(op.getInput()).getShape();
   if (in.size() != 4 || in[0] != 1 || op.getKernel().size() != 2 ||
       !llvm::all_of(op.getKernel(), positive) ||
-      tensor(op.getOutput()).getRank() != 4)
+      tensorOf(op.getOutput()).getRank() != 4)
     return op.emitOpError("C1: expects an input [1,H,W,C] and a kernel of two "
                           "positive values");
   if (failed(checkWindow(op, op.getStrides(), op.getPads(), op.getDilations(),
@@ -327,7 +330,7 @@ LogicalResult AvgPoolOp::verify() { return verifyFullPool(*this); }
 LogicalResult SumPoolOp::verify() {
   if (failed(verifyPool(*this)))
     return failure();
-  auto out = tensor(getOutput()).getShape();
+  auto out = tensorOf(getOutput()).getShape();
   size_t n = getPositionScale().size();
   if (n != 0 && int64_t(n) != out[1] * out[2])
     return emitOpError() << "C2: position_scale holds " << n << " values for "
@@ -339,11 +342,11 @@ LogicalResult SumPoolOp::verify() {
 
 LogicalResult ConcatOp::verify() {
   int64_t axis = getAxis(), sum = 0;
-  auto out = tensor(getOutput()).getShape();
+  auto out = tensorOf(getOutput()).getShape();
   if (getInputs().empty() || axis < 0 || axis >= int64_t(out.size()))
     return emitOpError("C1: there is no input, or the axis is out of range");
   for (Value v : getInputs()) {
-    SmallVector<int64_t> shape(tensor(v).getShape());
+    SmallVector<int64_t> shape(tensorOf(v).getShape());
     if (shape.size() != out.size())
       return emitOpError("C2: the inputs differ in rank");
     sum += shape[axis];
@@ -357,14 +360,14 @@ LogicalResult ConcatOp::verify() {
 }
 
 LogicalResult ReshapeOp::verify() {
-  if (tensor(getInput()).getNumElements() !=
-      tensor(getOutput()).getNumElements())
+  if (tensorOf(getInput()).getNumElements() !=
+      tensorOf(getOutput()).getNumElements())
     return emitOpError("C1: input and output differ in the number of elements");
   return checkElements(*this, "C2");
 }
 
 LogicalResult TransposeOp::verify() {
-  auto in = tensor(getInput()).getShape();
+  auto in = tensorOf(getInput()).getShape();
   SmallVector<int64_t> out;
   SmallVector<bool> seen(in.size(), false);
   for (int64_t axis : getPermutation()) {
@@ -382,7 +385,7 @@ LogicalResult TransposeOp::verify() {
 }
 
 LogicalResult GatherOp::verify() {
-  SmallVector<int64_t> out(tensor(getInput()).getShape());
+  SmallVector<int64_t> out(tensorOf(getInput()).getShape());
   int64_t axis = getAxis();
   if (axis < 0 || axis >= int64_t(out.size()))
     return emitOpError("C1: the axis is out of range");
@@ -397,7 +400,7 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult PadOp::verify() {
-  SmallVector<int64_t> out(tensor(getInput()).getShape());
+  SmallVector<int64_t> out(tensorOf(getInput()).getShape());
   if (getLow().size() != out.size() || getHigh().size() != out.size())
     return emitOpError("C1: low and high need one value per axis");
   if (!llvm::all_of(getLow(), notNegative) ||
@@ -408,7 +411,7 @@ LogicalResult PadOp::verify() {
   if (failed(checkShape(*this, getOutput(), out, "C2: the output")) ||
       failed(checkElements(*this, "C3")))
     return failure();
-  if (tensor(getOutput()).getElementType().isF32())
+  if (tensorOf(getOutput()).getElementType().isF32())
     return success();
   double value = getValue().convertToDouble();
   num::IntType range = num::elementInt(getOutput().getType());
@@ -431,7 +434,7 @@ template <typename Op> static LogicalResult verifyScaled(Op op) {
     if (!(s > 0) || std::isinf(s))
       return op.emitOpError()
              << "C1: the scale " << s << " is not positive and finite";
-  auto shape = tensor(op.getInput()).getShape();
+  auto shape = tensorOf(op.getInput()).getShape();
   auto axis = int64_t(op.getAxis());
   if (axis < -1 || axis >= int64_t(shape.size()))
     return op.emitOpError() << "C2: there is no axis " << axis;
@@ -472,8 +475,8 @@ LogicalResult MultiThresholdOp::verify() {
 
 /// NumPy broadcasting of the two operands gives the output's shape.
 static LogicalResult verifyBinary(Operation *op) {
-  auto a = tensor(op->getOperand(0)).getShape(),
-       b = tensor(op->getOperand(1)).getShape();
+  auto a = tensorOf(op->getOperand(0)).getShape(),
+       b = tensorOf(op->getOperand(1)).getShape();
   size_t rank = std::max(a.size(), b.size());
   SmallVector<int64_t> out(rank);
   for (size_t i = 0; i < rank; ++i) {
@@ -518,13 +521,13 @@ static LogicalResult checkAxis(Operation *op, int64_t axis, int64_t rank) {
 
 LogicalResult SoftmaxOp::verify() {
   if (failed(
-          checkAxis(*this, int64_t(getAxis()), tensor(getInput()).getRank())))
+          checkAxis(*this, int64_t(getAxis()), tensorOf(getInput()).getRank())))
     return failure();
   return checkSameShape(*this, "C2");
 }
 
 LogicalResult ArgMaxOp::verify() {
-  SmallVector<int64_t> shape(tensor(getInput()).getShape());
+  SmallVector<int64_t> shape(tensorOf(getInput()).getShape());
   auto axis = int64_t(getAxis()), rank = int64_t(shape.size());
   if (failed(checkAxis(*this, axis, rank)))
     return failure();
@@ -623,7 +626,7 @@ LogicalResult TableOp::verify() {
 /// Two operands and a result of one shape.
 static LogicalResult verifyPair(Operation *op) {
   return failed(checkShape(op, op->getOperand(1),
-                           tensor(op->getOperand(0)).getShape(),
+                           tensorOf(op->getOperand(0)).getShape(),
                            "C1: the right operand"))
              ? failure()
              : checkSameShape(op, "C1");

@@ -130,8 +130,13 @@ static bool isParameter(Operation *op) {
 
 MlirKind importer::kindOf(ModuleOp module) {
   bool marked = false, integers = false, reals = false, parameters = false;
-  bool unknown = false;
+  bool unknown = false, indices = false;
   auto isInteger = [](Type type) { return bool(num::elementInt(type)); };
+  // Such as a network's tokens; kernels take reals only.
+  auto isIndex = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && isa<IntegerType>(shaped.getElementType());
+  };
   module.walk([&](Operation *op) {
     if (isa_and_nonnull<osa::OsaDialect>(op->getDialect()))
       reals = true;
@@ -143,6 +148,8 @@ MlirKind importer::kindOf(ModuleOp module) {
     marked |= function->hasAttr("rhizome.kernel");
     integers |= !function.getArgumentTypes().empty() &&
                 llvm::all_of(function.getArgumentTypes(), isInteger);
+    indices |= function.isPublic() &&
+               llvm::any_of(function.getArgumentTypes(), isIndex);
   });
   if (marked)
     return MlirKind::Kernel;
@@ -163,8 +170,9 @@ MlirKind importer::kindOf(ModuleOp module) {
           })
           .wasInterrupted();
   // The network importer names unknown operations.
-  return reals || unknown || (parameters && !doubles) ? MlirKind::Network
-                                                      : MlirKind::Kernel;
+  return reals || unknown || indices || (parameters && !doubles)
+             ? MlirKind::Network
+             : MlirKind::Kernel;
 }
 
 std::optional<MlirKind> importer::mlirKind(StringRef path) {

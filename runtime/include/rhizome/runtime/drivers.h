@@ -90,6 +90,27 @@ struct MpiOptions {
 };
 std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);
 
+/// A design next to the processors of a Zynq, through PYNQ: the package's
+/// client in Python as a child, which loads the overlay and the memories. It
+/// speaks to this driver as rank 0 does above, of one region, and ends with a
+/// line that begins with kPynqSays if it gives up.
+inline constexpr char kPynqSays[] = "error: ";
+struct PynqOptions {
+  /// python3 rhizome_client.py pynq … --serve
+  std::vector<std::string> command;
+  std::string folder; ///< for the log, log.txt; it is removed with the driver
+  Duration patience = std::chrono::seconds(60); ///< of `open`
+};
+std::unique_ptr<Driver> makePynqDriver(PynqOptions options);
+
+/// A card with AMD's runtime XRT: the package's Vitis project as an .xclbin.
+/// Null with a sentence in `error` where this library was built without XRT.
+struct XrtOptions {
+  std::string program; ///< the .xclbin
+  unsigned card = 0;   ///< its number
+};
+std::unique_ptr<Driver> makeXrtDriver(XrtOptions options, std::string &error);
+
 /// A device of an OpenCL platform; libOpenCL is loaded when the driver is
 /// opened. Each frame has buffers of its own: written, computed and read back
 /// by commands that wait for each other's events.

@@ -16,20 +16,24 @@ set_property ip_repo_paths $ip_dir [current_project]
 update_ip_catalog
 create_bd_design rhizome
 
-set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:zynq_ultra_ps_e ps]
-apply_bd_automation -rule xilinx.com:bd_rule:zynq_ultra_ps_e \
-  -config {apply_board_preset 1} $ps
-set_property -dict [list \
-  CONFIG.PSU__USE__M_AXI_GP0 0 \
-  CONFIG.PSU__USE__M_AXI_GP1 0 \
-  CONFIG.PSU__USE__M_AXI_GP2 1 \
-  CONFIG.PSU__USE__S_AXI_GP2 1 \
-  CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ 200] $ps
-set clock [get_bd_pins ps/pl_clk0]
-set reset [get_bd_pins ps/pl_resetn0]
-set registers [get_bd_intf_pins ps/M_AXI_HPM0_LPD]
-set memory [get_bd_intf_pins ps/S_AXI_HP0_FPD]
+set kind zynq_ultra_ps_e
+set preset {apply_board_preset 1}
+set settings {
+  CONFIG.PSU__USE__M_AXI_GP0 0
+  CONFIG.PSU__USE__M_AXI_GP1 0
+  CONFIG.PSU__USE__M_AXI_GP2 1
+  CONFIG.PSU__USE__S_AXI_GP2 1
+  CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ 200
+}
+set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD S_AXI_HP0_FPD}
 set side_clocks {ps/maxihpm0_lpd_aclk ps/saxihp0_fpd_aclk}
+set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:$kind ps]
+apply_bd_automation -rule xilinx.com:bd_rule:$kind -config $preset $ps
+set_property -dict $settings $ps
+set clock [get_bd_pins ps/[lindex $pins 0]]
+set reset [get_bd_pins ps/[lindex $pins 1]]
+set registers [get_bd_intf_pins ps/[lindex $pins 2]]
+set memory [get_bd_intf_pins ps/[lindex $pins 3]]
 
 create_bd_cell -type ip -vlnv xilinx.com:ip:proc_sys_reset resets
 connect_bd_net $clock [get_bd_pins resets/slowest_sync_clk]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The driver for cards with AMD's runtime XRT: the package's Vitis project as
-// an .xclbin, with a mover for each stream and, if the design reads memories,
-// their contents as the kernel's arguments. Without XRT there is a driver that
-// says so.
+// The driver for cards with AMD's runtime XRT: a mover for each stream and, if
+// the design reads memories, their contents as the kernel's arguments. Where
+// this library was built without XRT, the maker says so.
 #include "rhizome/runtime/drivers.h"
 
 #ifdef RHIZOME_XRT
@@ -15,12 +14,8 @@
 #endif
 
 namespace rhizome::runtime {
-std::unique_ptr<Driver> makeXrtDriver(std::string program, unsigned card,
-                                      std::string &error);
-
 #ifndef RHIZOME_XRT
-std::unique_ptr<Driver> makeXrtDriver(std::string, unsigned,
-                                      std::string &error) {
+std::unique_ptr<Driver> makeXrtDriver(XrtOptions, std::string &error) {
   error = "this program was built without AMD's runtime XRT; with XILINX_XRT "
           "set ('source /opt/xilinx/xrt/setup.sh') CMake finds it";
   return nullptr;
@@ -29,8 +24,8 @@ std::unique_ptr<Driver> makeXrtDriver(std::string, unsigned,
 namespace {
 class XrtDriver : public Driver {
 public:
-  XrtDriver(std::string program, unsigned card)
-      : program(std::move(program)), card(card) {}
+  explicit XrtDriver(XrtOptions options)
+      : program(std::move(options.program)), card(options.card) {}
   ~XrtDriver() override { doClose(); }
   const char *name() const override { return "xrt"; }
 
@@ -209,9 +204,8 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Driver> makeXrtDriver(std::string program, unsigned card,
-                                      std::string &) {
-  return std::make_unique<XrtDriver>(std::move(program), card);
+std::unique_ptr<Driver> makeXrtDriver(XrtOptions options, std::string &) {
+  return std::make_unique<XrtDriver>(std::move(options));
 }
 #endif
 } // namespace rhizome::runtime

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The launcher runs as a child whose standard input and output are one of our
-// sockets: launchers forward these to rank 0 wherever it runs. The ranks are
-// separate processes because MPI ends all connected processes when one
-// of them dies, and this process must not end.
+// Programs that run a design as a child, whose standard input and output are
+// one of our sockets. Launchers of MPI forward these to rank 0 wherever it
+// runs; the ranks are separate processes because MPI ends all connected
+// processes when one of them dies, and this process must not end. PYNQ is
+// Python's.
 #include "rhizome/runtime/drivers.h"
 #include <algorithm>
 #include <cerrno>
@@ -28,43 +29,58 @@ using std::chrono::milliseconds;
 /// How long ranks have to end by themselves, and then after a signal.
 constexpr auto kPatience = std::chrono::seconds(2);
 
-class MpiDriver : public Driver {
+/// What is said of the child.
+struct Terms {
+  const char *name; ///< the driver's
+  const char *says; ///< before the child's reason in the log
+  const char *missing, *unknown, *slow, *late, *ended;
+};
+constexpr Terms kMpiTerms = {"mpi",
+                             kMpiSays,
+                             "Debian's package openmpi-bin brings mpirun",
+                             "rank 0 speaks another protocol",
+                             "the ranks did not start in time",
+                             "the ranks have not answered in time",
+                             "the ranks have ended"};
+constexpr Terms kPynqTerms = {"pynq",
+                              kPynqSays,
+                              "Debian's package python3 brings it",
+                              "the client speaks another protocol",
+                              "the client did not start in time",
+                              "the client has not answered in time",
+                              "the client has ended"};
+
+class PipeDriver : public Driver {
 public:
-  explicit MpiDriver(MpiOptions options) : options(std::move(options)) {}
-  ~MpiDriver() override {
+  PipeDriver(MpiOptions options, const Terms &terms)
+      : options(std::move(options)), terms(terms) {}
+  ~PipeDriver() override {
     doClose();
     std::error_code ignored;
     if (options.ownsFolder)
       std::filesystem::remove_all(options.folder, ignored);
   }
-  const char *name() const override { return "mpi"; }
+  const char *name() const override { return terms.name; }
 
-private:
+protected:
   Status doOpen() override {
-    if (!design().segments.empty())
-      return {Fault::Unsupported,
-              "MPI ranks load no memories; the design has the segment '" +
-                  design().segments[0].path + "'"};
-    if (design().keepsState)
-      return {Fault::Unsupported,
-              "the design keeps state from frame to frame, which a client of "
-              "MPI ranks cannot reset; compile with --state-home host"};
     if (Status status = checkImages(design()); !status)
       return status;
     if (Status status = start(); !status)
       return status;
     const Clock::time_point end = Clock::now() + options.patience;
     while (inbox.empty())
-      if (Status status = pump(end, "the ranks did not start in time"); !status)
+      if (Status status = pump(end, terms.slow); !status)
         return status.fault == Fault::TimeOut ? Status{Fault::Gone, status.text}
                                               : status;
     if (inbox.front() != kMpiReady)
-      return {Fault::Gone, "rank 0 speaks another protocol" + where()};
+      return {Fault::Gone, terms.unknown + where()};
     inbox.erase(inbox.begin());
     return {};
   }
+  /// It loads its memories by itself.
   Status doLoad(const Segment &, std::span<const uint8_t>) override {
-    return {Fault::Unsupported, "MPI ranks load no memories"};
+    return {};
   }
   Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
     if (design().regionCount() > 1)
@@ -82,8 +98,7 @@ private:
       size += port.frameBytes();
     const Clock::time_point end = Clock::now() + patience;
     while (inbox.size() < size)
-      if (Status status = pump(end, "the ranks have not answered in time");
-          !status)
+      if (Status status = pump(end, terms.late); !status)
         return status;
     auto at = inbox.begin();
     for (const Port &port : ports) {
@@ -111,6 +126,7 @@ private:
     outbox.clear();
   }
 
+private:
   Status start() {
     std::vector<char *> words;
     for (std::string &word : options.command)
@@ -140,9 +156,8 @@ private:
     if (failed) {
       child = 0;
       return {Fault::Unsupported,
-              "the program '" + options.command[0] +
-                  "' cannot be started: " + std::strerror(failed) +
-                  "; Debian's package openmpi-bin brings mpirun"};
+              "the program '" + options.command[0] + "' cannot be started: " +
+                  std::strerror(failed) + "; " + terms.missing};
     }
     fcntl(line, F_SETFL, fcntl(line, F_GETFL) | O_NONBLOCK);
     return {};
@@ -205,38 +220,75 @@ private:
     child = 0;
   }
 
-  std::string where() const { return " (log in '" + log + "')"; }
+  std::string where() const {
+    return options.ownsFolder ? "" : " (log in '" + log + "')";
+  }
 
-  /// A rank's message in the log, or the rank that the launcher saw die.
+  /// The child's message in the log, the rank that the launcher saw die, or the
+  /// last words there are.
   Status gone() {
     ends(kPatience); // waits for its last output
-    std::string said, died;
+    std::string said, died, last;
     if (FILE *file = std::fopen(log.c_str(), "r")) {
       char text[1024];
       while (std::fgets(text, sizeof text, file)) {
         std::string row = text;
         row.erase(row.find_last_not_of(" \n") + 1);
-        if (row.rfind(kMpiSays, 0) == 0 && said.empty())
-          said = row.substr(std::strlen(kMpiSays));
+        if (row.rfind(terms.says, 0) == 0 && said.empty())
+          said = row.substr(std::strlen(terms.says));
         if (row.find("exited on signal") != std::string::npos)
           died = row;
+        if (row.find_first_not_of("- ") != std::string::npos)
+          last = row;
       }
       std::fclose(file);
     }
-    std::string why = said.empty() ? died : said;
-    return {Fault::Gone,
-            "the ranks have ended" + (why.empty() ? "" : ": " + why) + where()};
+    const std::string &why = !said.empty() ? said : !died.empty() ? died : last;
+    return {Fault::Gone, std::string(terms.ended) +
+                             (why.empty() ? "" : ": " + why) + where()};
   }
 
   MpiOptions options;
+  const Terms &terms;
   std::string log;
   pid_t child = 0;
   int line = -1;
   Bytes inbox, outbox;
 };
+
+class MpiDriver : public PipeDriver {
+public:
+  explicit MpiDriver(MpiOptions options)
+      : PipeDriver(std::move(options), kMpiTerms) {}
+
+private:
+  Status doOpen() override {
+    if (!design().segments.empty())
+      return {Fault::Unsupported,
+              "MPI ranks load no memories; the design has the segment '" +
+                  design().segments[0].path + "'"};
+    if (design().keepsState)
+      return {Fault::Unsupported,
+              "the design keeps state from frame to frame, which a client of "
+              "MPI ranks cannot reset; compile with --state-home host"};
+    return PipeDriver::doOpen();
+  }
+  Status doLoad(const Segment &, std::span<const uint8_t>) override {
+    return {Fault::Unsupported, "MPI ranks load no memories"};
+  }
+};
 } // namespace
 
 std::unique_ptr<Driver> makeMpiDriver(MpiOptions options) {
   return std::make_unique<MpiDriver>(std::move(options));
+}
+
+std::unique_ptr<Driver> makePynqDriver(PynqOptions options) {
+  MpiOptions child;
+  child.command = std::move(options.command);
+  child.folder = std::move(options.folder);
+  child.ownsFolder = true;
+  child.patience = options.patience;
+  return std::make_unique<PipeDriver>(std::move(child), kPynqTerms);
 }
 } // namespace rhizome::runtime
