@@ -71,7 +71,7 @@ static int64_t foldsOf(const Process &process) {
 
 Simulation::State::State(const ProcessNetwork &network,
                          llvm::ArrayRef<int> watched, SimResult &result,
-                         bool supplies)
+                         bool supplies, bool merges)
     : network(network), result(result) {
   channels.resize(network.channels.size());
   for (size_t c = 0; c < network.channels.size(); ++c) {
@@ -121,8 +121,7 @@ Simulation::State::State(const ProcessNetwork &network,
       memory.ends.assign(size_t(bank.inFlight), -1);
   for (size_t c = 0; c < network.channels.size(); ++c)
     channels[c].perFrame = tokensOfFrame(network, int(c), channels[c]);
-  // Who watches channels does not ask when processes fire.
-  if (!watched.empty())
+  if (merges)
     mergeDelays();
   for (ChannelState &channel : channels) {
     channel.isLine = isLine(network, channel);

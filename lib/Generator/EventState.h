@@ -77,9 +77,10 @@ struct Simulation::State {
   int64_t repeats = 0;   ///< cycles between all later frames, if they are equal
   bool recurs = false;   ///< tokens stay in channels from frame to frame
 
-  /// With `supplies` all that is read is there from the start.
+  /// With `supplies` all that is read is there from the start; `merges` those
+  /// processes that only pass tokens on.
   State(const ProcessNetwork &network, llvm::ArrayRef<int> watched,
-        SimResult &result, bool supplies);
+        SimResult &result, bool supplies, bool merges);
   const SimResult &upTo(int frames, int ahead);
   Process takerOf(int c, int frames) const;
   /// Does it bring what is always there?

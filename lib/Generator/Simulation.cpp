@@ -13,9 +13,11 @@ using events::ChannelState;
 struct Simulation::Supply {
   const ProcessNetwork &network;
   std::vector<int> watched, readers;
+  const bool merges;
 
-  Supply(const ProcessNetwork &network, llvm::ArrayRef<int> watched)
-      : network(network), watched(watched) {
+  Supply(const ProcessNetwork &network, llvm::ArrayRef<int> watched,
+         bool merges)
+      : network(network), watched(watched), merges(merges) {
     for (size_t p = 0; p < network.processes.size(); ++p)
       if (network.processes[p].memory >= 0)
         readers.push_back(int(p));
@@ -62,7 +64,7 @@ bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
       times.first += later;
     alone.processes.push_back(std::move(taker));
   }
-  State readings(alone, {}, told, /*supplies=*/false);
+  State readings(alone, {}, told, /*supplies=*/false, /*merges=*/false);
   // Most that are late are late at once.
   for (int until : {1, frames})
     if (readings.upTo(until, frames + ahead - until).deadlock ||
@@ -72,12 +74,15 @@ bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
 }
 
 Simulation::Simulation(const ProcessNetwork &network,
-                       llvm::ArrayRef<int> watched, Memories memories)
-    : supply(std::make_unique<Supply>(network, watched)) {
+                       llvm::ArrayRef<int> watched, Memories memories,
+                       Spans spans)
+    : supply(std::make_unique<Supply>(
+          network, watched, !watched.empty() || spans == Spans::Omitted)) {
+  const bool merges = supply->merges;
   if (memories == Memories::Always || !supply->isIndependent())
     supply.reset();
   state = std::make_unique<State>(network, watched, result,
-                                  /*supplies=*/supply != nullptr);
+                                  /*supplies=*/supply != nullptr, merges);
 }
 
 Simulation::~Simulation() = default;
@@ -100,7 +105,7 @@ const SimResult &Simulation::upTo(int frames, int ahead) {
     // From the start, with the memories.
     std::unique_ptr<Supply> tried = std::move(supply);
     state = std::make_unique<State>(tried->network, tried->watched, result,
-                                    /*supplies=*/false);
+                                    /*supplies=*/false, tried->merges);
   }
   return state->upTo(frames, ahead);
 }

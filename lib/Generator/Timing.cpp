@@ -265,7 +265,9 @@ static int64_t latencyAfterReading(const Simulation &run,
     }
   const auto memories = run.keepsUp() ? Simulation::Memories::IfTheyMatter
                                       : Simulation::Memories::Always;
-  return Simulation(network, {}, memories).upTo(1, aheadOf(network)).latency();
+  return Simulation(network, {}, memories, Simulation::Spans::Omitted)
+      .upTo(1, aheadOf(network))
+      .latency();
 }
 
 /// The timing of a network that reads memories while frames pass.
@@ -321,6 +323,12 @@ static bool runsAs(Simulation &simulation, ArrayRef<int> watched,
   return now.processes == before.processes && now.channels == before.channels;
 }
 
+/// A run of a network that is asked for no spans.
+static Simulation withoutSpans(const ProcessNetwork &network) {
+  return Simulation(network, {}, Simulation::Memories::IfTheyMatter,
+                    Simulation::Spans::Omitted);
+}
+
 /// The timing of such a design, if that run tells it.
 static std::optional<Timing> timingFrom(Simulation &simulation,
                                         ArrayRef<int> watched,
@@ -338,15 +346,27 @@ static std::optional<Timing> timingFrom(Simulation &simulation,
   return simulation.keepsUp() ? std::optional(timing) : std::nullopt;
 }
 
+/// An operand of a join, whose buffer's depth is wanted.
+struct Operand {
+  flow::ActorOp op;
+  int channel;
+  flow::ActorOp join;
+  int64_t shallow; ///< the depth of a buffer that nothing waits in
+};
+
 struct BufferSizing::Run {
   flow::DesignOp design;
   ProcessNetwork network;
-  SmallVector<std::pair<flow::ActorOp, int>> joins; ///< with their channels
+  SmallVector<Operand> operands;
   SmallVector<int> watched;
   std::optional<Simulation> simulation;
 
   explicit Run(flow::DesignOp design);
-  LogicalResult upTo(int frames);
+  FailureOr<const SimResult *> upTo(int frames);
+  int64_t depthOf(Operand operand);
+  bool isLast(const Operand &operand) const;
+  void setDepths(bool keepsPace);
+  FailureOr<std::optional<Timing>> withPace();
 };
 
 BufferSizing::Run::Run(flow::DesignOp design)
@@ -364,58 +384,124 @@ BufferSizing::Run::Run(flow::DesignOp design)
                                      return reached.contains(v);
                                    }) > 1)
       for (Value v : op.getInputs())
-        if (reached.contains(v))
-          joins.push_back({v.getDefiningOp<flow::ActorOp>(), numbers[v]});
-  for (auto &[op, index] : joins) {
-    network.channels[index].capacity = INT64_MAX / 4;
-    watched.push_back(index);
+        if (reached.contains(v)) {
+          const int index = numbers[v];
+          operands.push_back({v.getDefiningOp<flow::ActorOp>(), index, op,
+                              network.channels[index].capacity});
+        }
+  for (const Operand &operand : operands) {
+    network.channels[operand.channel].capacity = INT64_MAX / 4;
+    watched.push_back(operand.channel);
   }
-  if (!joins.empty())
+  if (!operands.empty())
     simulation.emplace(network, watched);
 }
 
-/// Sets the depths that so many frames need.
-LogicalResult BufferSizing::Run::upTo(int frames) {
+FailureOr<const SimResult *> BufferSizing::Run::upTo(int frames) {
   const SimResult &run = simulation->upTo(frames, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: deadlock with unbounded buffers: ")
            << run.blocked;
-  for (auto &[op, index] : joins) {
-    Actor actor = actorOf(op);
-    int64_t depth =
-        std::max(actor.model().leastDepth(actor), simulation->occupancy(index));
-    // Two frames of fewer beats do not show what full rate needs.
-    auto stream = cast<flow::StreamType>(op.getOutputs()[0].getType());
-    int64_t atFullRate = fullRateDepth(actor);
-    if (2 * stream.beatsPerFrame() < atFullRate)
-      depth = std::max(depth, atFullRate);
-    // The deep form of the buffer becomes visible one cycle later.
-    if (depth > 62)
-      depth += 2;
-    op.setDepths(SmallVector<int64_t>(op.getNumResults(), depth));
+  return &run;
+}
+
+/// The depth that the frames so far need.
+int64_t BufferSizing::Run::depthOf(Operand operand) {
+  Actor actor = actorOf(operand.op);
+  int64_t depth = std::max(actor.model().leastDepth(actor),
+                           simulation->occupancy(operand.channel));
+  // Two frames of fewer beats do not show what full rate needs.
+  auto stream = cast<flow::StreamType>(operand.op.getOutputs()[0].getType());
+  int64_t atFullRate = fullRateDepth(actor);
+  if (2 * stream.beatsPerFrame() < atFullRate)
+    depth = std::max(depth, atFullRate);
+  // The deep form of the buffer becomes visible one cycle later.
+  return depth > 62 ? depth + 2 : depth;
+}
+
+/// Do all other operands of its join always come earlier?
+bool BufferSizing::Run::isLast(const Operand &operand) const {
+  return simulation->slack(operand.channel) == 0 &&
+         llvm::all_of(operands, [&](const Operand &other) {
+           return other.join != operand.join ||
+                  other.channel == operand.channel ||
+                  simulation->slack(other.channel) > operand.shallow;
+         });
+}
+
+/// Sets the depths that the frames so far need. A join that `keepsPace` with
+/// what follows it lets no more of its last operand come than it takes.
+void BufferSizing::Run::setDepths(bool keepsPace) {
+  for (Operand &operand : operands) {
+    int64_t depth = depthOf(operand);
+    if (keepsPace && depth > operand.shallow && isLast(operand))
+      depth = operand.shallow;
+    operand.op.setDepths(
+        SmallVector<int64_t>(operand.op.getNumResults(), depth));
   }
-  return success();
 }
 
 static constexpr int kRoughly = 2;
+
+/// Where what follows a join is slower than what comes before it, both operands
+/// pile up in buffers without bounds, frame after frame. They need not: while
+/// the first frame comes, nothing waits for a frame before it, and a buffer
+/// that holds as much delays none that is slower. So these depths are taken if
+/// the design is as fast with them as it is without bounds; its timing.
+FailureOr<std::optional<Timing>> BufferSizing::Run::withPace() {
+  if (failed(upTo(1)))
+    return failure();
+  setDepths(/*keepsPace=*/true);
+  const ProcessNetwork paced = networkOf(design);
+  auto free = upTo(kRoughly);
+  if (failed(free))
+    return failure();
+  if (simulation->knowsAll()) // and nothing piles up
+    return std::optional<Timing>();
+  const double interval = (*free)->interval(0);
+  Simulation trial = withoutSpans(paced);
+  if (trial.upTo(1).deadlock)
+    return std::optional<Timing>();
+  Timing timing = *timingOf(trial, /*simulates=*/true);
+  if (timing.intervalCycles > interval * (1 + 1e-9))
+    return std::optional<Timing>();
+  return std::optional(timing);
+}
 
 BufferSizing::BufferSizing(flow::DesignOp design)
     : run(std::make_unique<Run>(design)) {}
 
 BufferSizing::~BufferSizing() = default;
 
+/// Designs that load weights are large: their frames take long to simulate.
+static bool isLarge(const ProcessNetwork &network) {
+  return !network.memories.empty() && !readsMemory(network);
+}
+
 LogicalResult BufferSizing::roughly() {
-  return run->simulation ? run->upTo(kRoughly) : success();
+  if (!run->simulation)
+    return success();
+  const bool paces = isLarge(run->network);
+  if (failed(run->upTo(paces ? 1 : kRoughly)))
+    return failure();
+  run->setDepths(paces);
+  return success();
 }
 
 FailureOr<std::optional<Timing>> BufferSizing::fully() {
   if (!run->simulation)
     return std::optional<Timing>();
-  // Designs that load weights are large, and what lies in their buffers grows
-  // for some frames more.
-  bool isLoaded = !run->network.memories.empty() && !readsMemory(run->network);
-  if (failed(run->upTo(isLoaded ? 6 : kRoughly)))
+  int frames = kRoughly;
+  if (isLarge(run->network)) {
+    auto timing = run->withPace();
+    if (failed(timing) || *timing)
+      return timing;
+    // What lies in their buffers grows for some frames more.
+    frames = 6;
+  }
+  if (failed(run->upTo(frames)))
     return failure();
+  run->setDepths(/*keepsPace=*/false);
   return timingFrom(*run->simulation, run->watched, run->network, run->design);
 }
 
@@ -425,7 +511,7 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
 
 FailureOr<Timing> predictTiming(flow::DesignOp design) {
   ProcessNetwork network = networkOf(design);
-  Simulation simulation(network);
+  Simulation simulation = withoutSpans(network);
   const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
@@ -448,7 +534,7 @@ std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
         queue.capacity += kFrames * queue.initial;
         queue.initial *= 1 + kFrames;
       }
-    return Simulation(network).upTo(kFrames).interval(kFrames / 2);
+    return withoutSpans(network).upTo(kFrames).interval(kFrames / 2);
   };
   SmallVector<StringRef> states; // with tokens from the start
   ProcessNetwork network = networkOf(design);

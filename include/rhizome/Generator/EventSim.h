@@ -133,7 +133,8 @@ struct SimResult {
   std::vector<std::vector<int64_t>> taken;
   /// When the first source beat of each frame was accepted.
   std::vector<int64_t> firstIn;
-  /// Per process and frame it began: its first and last firing.
+  /// Per process and frame it began: its first and last firing. Empty for
+  /// processes that were merged into channels (see Simulation).
   std::vector<std::vector<std::pair<int64_t, int64_t>>> spans;
 
   /// The definitions of docs/architecture.md: mean distance between first
@@ -151,11 +152,16 @@ class Simulation {
 public:
   /// Whether memories are left out as long as they keep up.
   enum class Memories : uint8_t { IfTheyMatter, Always };
+  /// Whether the spans of all processes will be asked for.
+  enum class Spans : uint8_t { Told, Omitted };
   /// `watched` are channels whose occupancy will be asked for; it is counted
-  /// as the run goes on.
+  /// as the run goes on. Where channels are watched or spans are omitted,
+  /// processes that only pass tokens on are merged with the channels before
+  /// and after them, which takes less time; they have no spans then.
   explicit Simulation(const ProcessNetwork &network,
                       llvm::ArrayRef<int> watched = {},
-                      Memories memories = Memories::IfTheyMatter);
+                      Memories memories = Memories::IfTheyMatter,
+                      Spans spans = Spans::Told);
   ~Simulation();
   /// Frames by which processes may be ahead of the outputs of a design with
   /// memories: as they read ahead, what others read comes later.
