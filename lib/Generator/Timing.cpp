@@ -460,7 +460,7 @@ FailureOr<std::optional<Timing>> BufferSizing::Run::withPace() {
     return std::optional<Timing>();
   const double interval = (*free)->interval(0);
   Simulation trial = withoutSpans(paced);
-  if (trial.upTo(1).deadlock)
+  if (trial.upTo(kShort - 1).deadlock)
     return std::optional<Timing>();
   Timing timing = *timingOf(trial, /*simulates=*/true);
   if (timing.intervalCycles > interval * (1 + 1e-9))
