@@ -85,9 +85,12 @@ def forget(bench, command, draw):
 
 
 def broken(folder):
-    """JSON files that are cut off, and pages and programs that are."""
+    """JSON files that are cut off, and pages and programs that are; not those in
+    the folders that a killed compile was still writing, which the next clears."""
     bad = []
     for path in folder.rglob("*.json"):
+        if any(".tmp-" in part for part in path.relative_to(folder).parts):
+            continue
         try:
             json.loads(path.read_text())
         except ValueError:
