@@ -210,8 +210,6 @@ static size_t mostDies(const Cluster &cluster) {
 
 void Menu::checkPins(const Steering &steering) {
   for (const Steering::Pin &pin : steering.pins) {
-    std::string where =
-        pin.line ? "line " + std::to_string(pin.line) + ": " : "";
     std::vector<int> stages;
     std::set<std::string> generators;
     std::vector<Offer *> offered;
@@ -227,7 +225,8 @@ void Menu::checkPins(const Steering &steering) {
             offered.push_back(o);
         }
     auto refuse = [&](std::string reason, std::string remedy) {
-      unmet.push_back({pin.of.node, "", where + reason, std::move(remedy)});
+      unmet.push_back({pin.of.node, "", std::move(reason), std::move(remedy),
+                       Refusal::Fault::Model, unsigned(pin.line)});
     };
     if (stages.empty())
       refuse("the network has no such node",

@@ -211,7 +211,8 @@ def _failure(status: int, answer: Optional[Answer],
              err: str) -> RhizomeError:
     if answer and answer.get("refused"):
         return Refused([Refusal(**{key: each.get(key, "") for key in
-                                   ("node", "op", "reason", "remedy")})
+                                   ("node", "op", "reason", "remedy")},
+                                line=each.get("line", 0))
                         for each in answer["refused"]])
     if answer and "limit" in answer:
         return GoalError(answer["limit"], answer.get("nearest"))

@@ -29,10 +29,12 @@ class Refusal:
     op: str
     reason: str
     remedy: str
+    line: int = 0  # of a steering file, from 1; 0: there is none
 
     def __str__(self) -> str:
         name = f"{self.node} ({self.op})" if self.op else self.node
-        return f"{name}: {self.reason}" + (
+        where = f"line {self.line}: " if self.line else ""
+        return f"{name}: {where}{self.reason}" + (
             f"; {self.remedy}" if self.remedy else "")
 
 

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import pathlib
-import re
 from typing import Any, Dict, Mapping, Optional, Union
 
 from . import _program
@@ -107,9 +106,8 @@ def explore_again(request: Request, progress: Optional[Progress]) -> Plan:
             if not request.steering:
                 raise
             # Of the file that was written here: its lines say nothing.
-            raise Refused([dataclasses.replace(each, reason=re.sub(
-                r"^line \d+: ", "", each.reason))
-                for each in refused.refusals]) from None
+            raise Refused([dataclasses.replace(each, line=0)
+                           for each in refused.refusals]) from None
 
 
 def compile_again(request: Request, output: Optional[Path],

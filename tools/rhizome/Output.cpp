@@ -91,14 +91,15 @@ int cli::failWith(const std::string &error, bool json) {
   return 1;
 }
 
-/// Groups refusals with the same operation, reason and remedy; each group is
-/// where its first member was.
+/// Groups refusals with the same operation, reason, remedy and line; each group
+/// is where its first member was.
 static std::vector<Refusals> alikeTogether(const Refusals &refused) {
   std::vector<Refusals> groups;
-  std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
+  std::map<std::tuple<std::string, std::string, std::string, unsigned>, size_t>
+      known;
   for (const Refusal &r : refused) {
     auto [it, isNew] =
-        known.try_emplace({r.op, r.reason, r.remedy}, groups.size());
+        known.try_emplace({r.op, r.reason, r.remedy, r.line}, groups.size());
     if (isNew)
       groups.emplace_back();
     groups[it->second].push_back(r);
@@ -121,11 +122,15 @@ static std::string namesOf(const Refusals &group) {
 int cli::failWith(const Refusals &refused, bool json) {
   if (json) {
     json::Array list;
-    for (const Refusal &r : refused)
-      list.push_back(json::Object{{"node", json::fixUTF8(r.node)},
-                                  {"op", json::fixUTF8(r.op)},
-                                  {"reason", json::fixUTF8(r.reason)},
-                                  {"remedy", json::fixUTF8(r.remedy)}});
+    for (const Refusal &r : refused) {
+      json::Object object{{"node", json::fixUTF8(r.node)},
+                          {"op", json::fixUTF8(r.op)},
+                          {"reason", json::fixUTF8(r.reason)},
+                          {"remedy", json::fixUTF8(r.remedy)}};
+      if (r.line)
+        object["line"] = r.line;
+      list.push_back(std::move(object));
+    }
     printJson(json::Object{{"ok", false}, {"refused", std::move(list)}});
     return 1;
   }
@@ -140,6 +145,8 @@ int cli::failWith(const Refusals &refused, bool json) {
              << ")";
     if (!r.node.empty() || !r.op.empty())
       errs() << ": ";
+    if (r.line)
+      errs() << "line " << r.line << ": ";
     errs() << withoutControls(r.reason) << "\n";
     if (!r.remedy.empty())
       errs() << "  " << remedyLabel() << withoutControls(r.remedy) << "\n";

@@ -17,6 +17,7 @@ struct Refusal {
   std::string reason; ///< what is wrong, with both values
   std::string remedy; ///< what would work, "" if nothing is known
   Fault fault = Fault::Model;
+  unsigned line = 0; ///< of a steering file, from 1; 0: there is none
 };
 using Refusals = std::vector<Refusal>;
 } // namespace rhizome
