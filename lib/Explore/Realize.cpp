@@ -394,9 +394,12 @@ FailureOr<Result> Realizer::outline() {
     for (const Selection &s : node.selections)
       node.timing.intervalCycles =
           std::max(node.timing.intervalCycles, double(s.offer.busyCycles));
+    // Not the solver's, which are infinite if no rate was asked for.
+    result.seconds =
+        std::max(result.seconds, node.timing.intervalCycles /
+                                     placeOf(node).clockHz / node.copies);
   }
   result.isExact = solution.isExact;
-  result.seconds = solution.seconds;
   result.bottleneck = {flow::BottleneckKind::Operation,
                        result.nodes.front().bottleneck};
   addEndpoints(solution.seconds);

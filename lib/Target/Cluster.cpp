@@ -182,7 +182,7 @@ static Expected<Cluster> formCluster(StringRef text) {
     if (!device)
       return device.takeError();
     // The name becomes part of the plan.
-    c.name += (c.name.empty() ? "" : "-") + std::to_string(count) + "x" +
+    c.name += (c.name.empty() ? "" : "-") + std::to_string(count) + "-" +
               sys::path::stem(name).str();
     ClusterNode node;
     node.device = std::move(*device);

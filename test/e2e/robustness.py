@@ -189,6 +189,11 @@ def told(suite):
     suite.check(result.status == 1 and "does not fit 'ice40-up5k': " in result.err
                 and "goal" not in result.err.split("\n")[0],
                 f"what does not fit: {result.message[:200]}", result.command)
+    result = plan("--cluster", "icebreaker:1@bus-8x12m")
+    suite.check(result.status == 1 and "does not fit the cluster" in result.err
+                and re.search(r"interval +\d[\d,]* cycles.*[1-9].* per second",
+                              result.out),
+                f"... on a cluster: {result.message[:200]}", result.command)
     # Whose roofs coverage shows, and that they are of single operations.
     result = suite.run("coverage", GOOD, **LIMITS)
     suite.check(re.search(r"xcku060-role at .* of each operation alone",

@@ -158,14 +158,14 @@ TEST(Cluster, IsFormedFromDevicesAndALink) {
            cluster->hostLink.name;
   };
   EXPECT_EQ(formed("xcku060:2@udp-10g"),
-            "2xxcku060-udp-10g xcku060/udp-10g/156 xcku060/udp-10g/156 switch "
+            "2-xcku060-udp-10g xcku060/udp-10g/156 xcku060/udp-10g/156 switch "
             "udp-10g");
   // A board has its own clock.
   EXPECT_EQ(formed("pynq-z2,icebreaker@udp-1g"),
-            "1xpynq-z2-1xicebreaker-udp-1g xc7z020/udp-1g/100 "
+            "1-pynq-z2-1-icebreaker-udp-1g xc7z020/udp-1g/100 "
             "ice40-up5k/udp-1g/12 switch udp-1g");
   EXPECT_EQ(formed("ice40-up5k:1@bus-8x12m"),
-            "1xice40-up5k-bus-8x12m ice40-up5k/bus-8x12m/12 chain bus-8x12m");
+            "1-ice40-up5k-bus-8x12m ice40-up5k/bus-8x12m/12 chain bus-8x12m");
   EXPECT_EQ(formed("xcku060:0@udp-10g"),
             "the cluster 'xcku060:0@udp-10g' is not DEVICE:COUNT,…@LINK, such "
             "as xcku060:4@udp-10g: '0' is no count");
