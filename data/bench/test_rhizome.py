@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The golden vectors of this folder through the design, with AXI4-Stream models
-of cocotbext-axi and random pauses. `make cocotb` runs it, also by itself:
+of cocotbext-axi, its AXI4 memories where the design reads weights from such, and
+random pauses. `make cocotb` runs it, also by itself:
 `python3 test_rhizome.py` builds and starts the simulator in $SIM."""
 import json
 import os
@@ -19,6 +20,18 @@ def frames(port):
     return [b"".join(beats[i:i + each]) for i in range(0, len(beats), each)]
 
 
+def contents(memory):
+    """A memory's words as (address, bytes), as $readmemh reads them."""
+    word = 0
+    for line in (HERE / memory["contents"]).read_text().split():
+        if line.startswith("@"):
+            word = int(line[1:], 16)
+            continue
+        data = bytes.fromhex(line)[::-1]
+        yield word * len(data), data
+        word += 1
+
+
 def pauses(percent, seed):
     choose = random.Random(seed)
     while True:
@@ -29,8 +42,8 @@ try:
     import cocotb
     from cocotb.clock import Clock
     from cocotb.triggers import ClockCycles
-    from cocotbext.axi import (AxiStreamBus, AxiStreamFrame, AxiStreamSink,
-                               AxiStreamSource)
+    from cocotbext.axi import (AxiRamRead, AxiReadBus, AxiStreamBus,
+                               AxiStreamFrame, AxiStreamSink, AxiStreamSource)
 except ImportError as error:
     raise SystemExit(f"{error}: pip install cocotb cocotbext-axi") from error
 
@@ -46,7 +59,16 @@ async def golden(dut):
 
     sources = [stream(AxiStreamSource, port) for port in PORTS["inputs"]]
     sinks = [stream(AxiStreamSink, port) for port in PORTS["outputs"]]
-    for ends, name in ((sources, "STALLS_IN"), (sinks, "STALLS_OUT")):
+    memories = []
+    for memory in PORTS["memories"]:
+        words = dict(contents(memory))
+        ram = AxiRamRead(AxiReadBus.from_prefix(dut, memory["port"]), dut.clk_i,
+                         dut.rst_ni, reset_active_level=False,
+                         size=max(words) + 4096)
+        for address, data in words.items():
+            ram.write(address, data)
+        memories.append(ram.r_channel)
+    for ends, name in ((sources + memories, "STALLS_IN"), (sinks, "STALLS_OUT")):
         percent = int(os.environ.get(name, "0"))
         for k, end in enumerate(ends):
             if percent:

@@ -220,15 +220,14 @@ private:
             "vectors "
             "and says PASS:\n\n    make -C "
          << testBench
-         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n";
-      if (plan.nodes.front().memoryPorts.empty())
-        os << "    make -C " << testBench
-           << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
-              "of the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
-              "`.hex` files of `tb` and `rtl` lie in the folder of the run.\n";
-      else
-        os << "\nThe memories are part of `rhz_tb.sv`; cocotb has no test for "
-              "them.\n";
+         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n   "
+            " make -C "
+         << testBench
+         << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
+            "of "
+            "the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
+            "`.hex` "
+            "files of `tb` and `rtl` lie in the folder of the run.\n";
     } else if (plan.nodes.size() > 1) {
       os << "\nThere is no test bench: what passes between the nodes is no "
             "tensor of the model.\n`rhizome simulate . --level cluster` runs "

@@ -39,6 +39,7 @@ private:
   Error vectors(const model::Frames &frames,
                 const std::vector<BorderPort> &ports, const char *kind);
   json::Array portsOf(const std::vector<BorderPort> &ports, const char *kind);
+  json::Array memoriesOf();
   std::string portsText();
   std::vector<std::string> sources() const;
 
@@ -72,6 +73,15 @@ json::Array Folder::portsOf(const std::vector<BorderPort> &ports,
   return list;
 }
 
+json::Array Folder::memoriesOf() {
+  json::Array list;
+  for (auto [k, port] : enumerate(node.memoryPorts))
+    list.push_back(
+        json::Object{{"port", port.port},
+                     {"contents", formatv("rhz_tb_memory{0}.hex", k).str()}});
+  return list;
+}
+
 std::vector<std::string> Folder::sources() const {
   std::vector<std::string> files = node.simulationModels;
   append_range(files, node.rtl);
@@ -79,11 +89,16 @@ std::vector<std::string> Folder::sources() const {
 }
 
 std::string Folder::portsText() {
+  std::vector<std::string> files = sources();
+  const bool reads = !node.memoryPorts.empty();
+  if (reads)
+    files.push_back("../tb/rhz_axi.sv");
   return formatv("{0:2}\n", json::Value(json::Object{
-                                {"top", node.top},
-                                {"sources", json::Array(sources())},
+                                {"top", reads ? "rhz_axi" : node.top},
+                                {"sources", json::Array(files)},
                                 {"inputs", portsOf(node.inputs, "in")},
-                                {"outputs", portsOf(node.outputs, "out")}}))
+                                {"outputs", portsOf(node.outputs, "out")},
+                                {"memories", memoriesOf()}}))
       .str();
 }
 
@@ -119,9 +134,9 @@ Error Folder::write(const Plan &plan, const model::GoldenCodes &codes) {
   if (Error error =
           writer.copyFile(path + "Makefile", *data + "/bench/Makefile"))
     return error;
-  // AXI4 memories have no cocotb model here.
   if (!node.memoryPorts.empty())
-    return Error::success();
+    if (Error error = writer.writeFile(path + "rhz_axi.sv", sim::axiText(node)))
+      return error;
   if (Error error = writer.writeFile(path + "ports.json", portsText()))
     return error;
   return writer.copyFile(path + "test_rhizome.py",

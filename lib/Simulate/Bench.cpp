@@ -123,6 +123,54 @@ std::string sim::benchText(const PlannedNode &node,
   return text;
 }
 
+std::string sim::axiText(const PlannedNode &node) {
+  std::string text, pins;
+  raw_string_ostream os(text), dut(pins);
+  auto passed = [&](const std::string &port, StringRef direction,
+                    StringRef signal, unsigned width) {
+    os << ",\n  " << direction << " logic ";
+    if (width > 1)
+      os << "[" << width - 1 << ":0] ";
+    os << port << "_" << signal;
+    dut << ",\n    ." << port << "_" << signal << "(" << port << "_" << signal
+        << ")";
+  };
+  os << "module rhz_axi (\n  input logic clk_i,\n  input logic rst_ni";
+  auto stream = [&](const BorderPort &p, StringRef with, StringRef against) {
+    passed(p.port, with, "tvalid", 1);
+    passed(p.port, against, "tready", 1);
+    passed(p.port, with, "tdata", p.dataWidth);
+    passed(p.port, with, "tlast", 1);
+  };
+  for (const BorderPort &p : node.inputs)
+    stream(p, "input", "output");
+  for (const BorderPort &p : node.outputs)
+    stream(p, "output", "input");
+  for (const MemoryPort &m : node.memoryPorts) {
+    passed(m.port, "output", "arvalid", 1);
+    passed(m.port, "input", "arready", 1);
+    passed(m.port, "output", "araddr", 64);
+    passed(m.port, "output", "arlen", 8);
+    passed(m.port, "input", "rvalid", 1);
+    passed(m.port, "output", "rready", 1);
+    passed(m.port, "input", "rdata", m.dataWidth);
+    passed(m.port, "input", "rlast", 1);
+    os << ",\n  output logic " << m.port << "_arid,\n  output logic [2:0] "
+       << m.port << "_arsize,\n  output logic [1:0] " << m.port
+       << "_arburst,\n  input logic " << m.port << "_rid,\n  input logic [1:0] "
+       << m.port << "_rresp";
+  }
+  os << "\n);\n";
+  // Whole beats at rising addresses, in order.
+  for (const MemoryPort &m : node.memoryPorts)
+    os << "  assign " << m.port << "_arid = 1'b0;\n  assign " << m.port
+       << "_arsize = 3'd" << Log2_32(m.dataWidth / 8) << ";\n  assign "
+       << m.port << "_arburst = 2'b01;\n";
+  os << "  " << node.top << " u_dut (\n    .clk_i(clk_i),\n    .rst_ni(rst_ni)"
+     << pins << "\n  );\nendmodule\n";
+  return text;
+}
+
 std::string sim::hexLines(const std::vector<uint8_t> &bytes,
                           unsigned beatBytes) {
   std::string text;

@@ -117,6 +117,12 @@ def cocotb(suite):
                        "STALLS_OUT=40", "CFG_CXXFLAGS_PCH_I=-include",
                        "CFG_LDLIBS_THREADS=-pthread", path=[newer]),
            "cocotb in Verilator")
+    streamed = compiled(suite, "streamed", TINY, "--device", "xczu3eg",
+                        "--weights", "streamed", "--goal", "throughput=20000/s",
+                        "--golden", 1)
+    passes(suite, make(streamed / "nodes/node0/tb", "cocotb", "SIM=icarus",
+                       "STALLS_IN=30", "STALLS_OUT=40"),
+           "weights from an AXI4 memory, in Icarus")
     tiny = compiled(suite, "tiny", TINY, *FAST, "--golden", 1)
     folder = tiny / "nodes/node0/tb"
     vectors = folder / "rhz_tb_out0.hex"

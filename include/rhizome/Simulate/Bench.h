@@ -29,6 +29,10 @@ std::string benchText(const PlannedNode &node, const BenchOptions &options);
 /// The files of data/sim that it instantiates.
 std::vector<std::string> benchFiles(const PlannedNode &node);
 
+/// The module rhz_axi: the design, its memory ports with all the signals that
+/// models of AXI4 read channels ask for.
+std::string axiText(const PlannedNode &node);
+
 /// Beats' bytes as lines of hex digits, most significant first.
 std::string hexLines(const std::vector<uint8_t> &bytes, unsigned beatBytes);
 /// The segments of a port's bank as the text of a $readmemh file; `folder` is
