@@ -35,7 +35,7 @@ def mirrors():
 def inside(root, command, **more):
     """Runs a line of shell in the system, with /proc and /dev."""
     enter = (f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && "
-             f'exec chroot {root} env -i HOME=/root LANG=C.UTF-8 '
+             f'exec chroot {root} env -i HOME=/opt LANG=C.UTF-8 '
              'PATH=/usr/sbin:/usr/bin:/sbin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 '
              'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$0"')
     return subprocess.run(["unshare", "--mount", "bash", "-c", enter, command],
@@ -51,9 +51,9 @@ def prepare(root, deb):
     shutil.copy("/etc/resolv.conf", root / "etc")
     (root / "etc/apt/sources.list").write_text("".join(
         f"deb {site} {suite} main\n" for suite, site in mirrors().items()))
-    shutil.copy(deb, root / "root/rhizome.deb")
+    shutil.copy(deb, root / "opt/rhizome.deb")
     inside(root, "export DEBIAN_FRONTEND=noninteractive; apt-get update -q && "
-           "apt-get install -qy --reinstall /root/rhizome.deb",
+           "apt-get install -qy --reinstall /opt/rhizome.deb",
            check=True, stdout=subprocess.DEVNULL)
 
 
@@ -65,7 +65,7 @@ def main():
     options = parser.parse_args()
     root = options.root.resolve()
     prepare(root, options.deb)
-    tour = root / "root/tour"
+    tour = root / "opt/tour"
     shutil.rmtree(tour, ignore_errors=True)
     tour.mkdir()
     (tour / "examples").symlink_to("/usr/share/rhizome/examples")
