@@ -162,6 +162,15 @@ llvm::Expected<Report> calibrate::quantize(ModuleOp module,
       return found.takeError();
     config = *found;
   }
+  if (options.measuresNarrowings) {
+    llvm::Expected<std::vector<RowNarrowing>> steps =
+        measureNarrowings(*network, config, options, progress);
+    if (!steps)
+      return steps.takeError();
+    for (const RowNarrowing &step : *steps)
+      report.narrowings.push_back(
+          {network->rows()[step.row].name, step.weights, step.to, step.noise});
+  }
   llvm::Expected<Quality> quality = network->measure(config, true);
   if (!quality)
     return quality.takeError();

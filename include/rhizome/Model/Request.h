@@ -46,6 +46,7 @@ struct Calibration {
   DataRequest data;
   int64_t frames = 200; ///< at most
   calibrate::Options options;
+  bool hasWidths = false; ///< the user says what all layers have
   /// Filled once the model was quantized.
   std::shared_ptr<calibrate::Report> report =
       std::make_shared<calibrate::Report>();
