@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The points as a picture: accuracy over LUTs, rate and latency, side by side,
-// the last two on logarithmic axes. Points that do not meet the goal are left
-// out.
+// The points as a picture: accuracy over the share of the device, rate and
+// latency, side by side. Points that do not meet the goal are left out.
 #include "rhizome/Precision/Precision.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/Support/Format.h"
@@ -13,20 +12,94 @@ using namespace rhizome::precision;
 
 namespace {
 constexpr double kPanel = 330, kHeight = 360, kLeft = 58, kTop = 56,
-                 kBottom = 66, kGap = 22;
+                 kBottom = 84, kGap = 22;
+/// From this ratio of the ends on, an axis is logarithmic.
+constexpr double kLogRatio = 10;
 
-struct Axis {
+/// A quantity of a point, with the text of a value for its axis.
+struct Quantity {
   const char *name;
-  bool isLog;
   double (*of)(const Point &);
+  std::string (*text)(double);
 };
-constexpr Axis kAxes[] = {
-    {"LUT", false, [](const Point &p) { return double(p.predicted.lut); }},
-    {"frames per second", true,
-     [](const Point &p) { return p.predicted.throughputPerS; }},
-    {"latency in us", true,
-     [](const Point &p) { return p.predicted.latencyUs; }}};
+
+std::string percentText(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.4g", value);
+  return text;
+}
+
+/// "2,500,000" as "2.5M".
+std::string shortNumber(double value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (value >= 1e6)
+    os << llvm::format("%.4gM", value / 1e6);
+  else if (value >= 1e3)
+    os << llvm::format("%.4gk", value / 1e3);
+  else
+    os << llvm::format("%.4g", value);
+  return text;
+}
+
+constexpr Quantity kQuantities[] = {
+    {"% of the device, its resources added up",
+     [](const Point &p) { return 100 * p.share; }, percentText},
+    {"frames per second",
+     [](const Point &p) { return p.predicted.throughputPerS; }, shortNumber},
+    {"latency", [](const Point &p) { return p.predicted.latencyUs; },
+     [](double us) { return durationText(us * 1e-6); }}};
+
+/// Values from `low` to `high` on a stretch of the picture.
+class Axis {
+public:
+  Axis(double low, double high, double begin, double end)
+      : low(low), high(high), begin(begin), end(end),
+        isLog(low > 0 && high / low >= kLogRatio) {
+    const double room = std::max((scaled(high) - scaled(low)) * 0.06, 1e-9);
+    first = scaled(low) - room;
+    last = scaled(high) + room;
+  }
+  double at(double value) const {
+    return begin + (scaled(value) - first) / (last - first) * (end - begin);
+  }
+  /// Round values, or the only one.
+  std::vector<double> ticks() const;
+
+private:
+  double scaled(double value) const {
+    return isLog ? std::log10(value) : value;
+  }
+  double low, high, begin, end;
+  bool isLog;
+  double first = 0, last = 0;
+};
 } // namespace
+
+std::vector<double> Axis::ticks() const {
+  if (high <= low)
+    return {low};
+  std::vector<double> found;
+  if (isLog) {
+    const bool isWide = high / low > 1e3;
+    for (double decade = std::pow(10, std::floor(std::log10(low)));
+         decade <= high; decade *= 10)
+      for (double digit : {1., 2., 5.})
+        if (double value = decade * digit;
+            value >= low && value <= high && (digit == 1 || !isWide))
+          found.push_back(value);
+    return found;
+  }
+  const double rough = (high - low) / 6;
+  const double decade = std::pow(10, std::floor(std::log10(rough)));
+  double step = decade;
+  for (double digit : {2., 5., 10.})
+    if (step < rough)
+      step = decade * digit;
+  for (double k = std::ceil(low / step); k * step <= high; ++k)
+    found.push_back(k * step);
+  return found;
+}
 
 static std::string escaped(llvm::StringRef text) {
   std::string out;
@@ -38,24 +111,14 @@ static std::string escaped(llvm::StringRef text) {
   return out;
 }
 
-/// "2,500,000" as "2.5M".
-static std::string shortNumber(double value) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (value >= 1e6)
-    os << llvm::format("%.3gM", value / 1e6);
-  else if (value >= 1e3)
-    os << llvm::format("%.3gk", value / 1e3);
-  else
-    os << llvm::format("%.3g", value);
-  return text;
+static double percentOf(const Found &found, int64_t correct) {
+  return 100 * double(correct) / double(found.frames);
 }
 
 static std::string titleOf(const Found &found, const Point &point) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << llvm::format("%.2f %%, ",
-                     100 * double(point.correct) / double(found.frames))
+  os << llvm::format("%.2f %%, ", percentOf(found, point.correct))
      << point.predicted.lut << " LUT, " << point.predicted.dsp << " DSP, "
      << rateText(point.predicted.throughputPerS) << " per second, "
      << durationText(point.predicted.latencyUs * 1e-6) << "; "
@@ -63,97 +126,91 @@ static std::string titleOf(const Found &found, const Point &point) {
   return text;
 }
 
+static auto number(double v) { return llvm::format("%.1f", v); }
+
+static Axis axisOf(const std::vector<double> &values, double begin,
+                   double end) {
+  auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return Axis(*low, *high, begin, end);
+}
+
 std::string precision::draw(const Found &found) {
   std::vector<const Point *> shown;
+  std::vector<double> accuracies = {percentOf(found, found.needed),
+                                    percentOf(found, found.floatCorrect)};
   for (const Point &point : found.points)
-    if (point.meetsGoal)
+    if (point.meetsGoal) {
       shown.push_back(&point);
-  auto percent = [&](int64_t correct) {
-    return 100 * double(correct) / double(found.frames);
-  };
-  double y0 = percent(found.needed), y1 = percent(found.floatCorrect);
-  for (const Point *point : shown) {
-    y0 = std::min(y0, percent(point->correct));
-    y1 = std::max(y1, percent(point->correct));
-  }
-  const double edge = std::max((y1 - y0) * 0.06, 0.5);
-  y0 -= edge, y1 += edge;
-  const double width = std::size(kAxes) * (kPanel + kGap);
-  auto y = [&](double v) {
-    return kHeight - kBottom -
-           (v - y0) / (y1 - y0) * (kHeight - kTop - kBottom);
-  };
-  auto number = [](double v) { return llvm::format("%.1f", v); };
+      accuracies.push_back(percentOf(found, point.correct));
+    }
+  const Axis y = axisOf(accuracies, kHeight - kBottom, kTop);
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width
-     << " " << kHeight << "\" font-family=\"sans-serif\" font-size=\"11\">\n"
-     << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-     << "<text x=\"" << kLeft << "\" y=\"22\" font-size=\"14\">"
-     << escaped(found.model) << " on " << escaped(found.target) << ", "
-     << escaped(found.goal) << "</text>\n";
-  for (size_t panel = 0; panel < std::size(kAxes); ++panel) {
-    const Axis &axis = kAxes[panel];
-    auto scaled = [&](double v) {
-      return axis.isLog ? std::log10(std::max(v, 1e-9)) : v;
-    };
-    double x0 = 1e300, x1 = -1e300;
-    for (const Point *point : shown) {
-      x0 = std::min(x0, scaled(axis.of(*point)));
-      x1 = std::max(x1, scaled(axis.of(*point)));
-    }
-    const double room = std::max((x1 - x0) * 0.06, 1e-3);
-    x0 -= room, x1 += room;
+  auto write = [&](double x, double y, llvm::StringRef words,
+                   llvm::StringRef more) {
+    os << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\"" << more
+       << ">" << escaped(words) << "</text>\n";
+  };
+  const llvm::StringRef kMiddle = " text-anchor=\"middle\"";
+  os << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 "
+     << number(std::size(kQuantities) * (kPanel + kGap)) << " "
+     << number(kHeight) << "\" font-family=\"sans-serif\" font-size=\"11\">\n"
+     << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  write(kLeft, 22, found.model + " on " + found.target + ", " + found.goal,
+        " font-size=\"14\"");
+  for (size_t panel = 0; panel < std::size(kQuantities); ++panel) {
+    const Quantity &quantity = kQuantities[panel];
     const double begin = double(panel) * (kPanel + kGap) + kLeft,
                  end = double(panel + 1) * (kPanel + kGap) - kGap;
-    auto x = [&](double v) {
-      return begin + (scaled(v) - x0) / (x1 - x0) * (end - begin);
+    std::vector<double> values;
+    for (const Point *point : shown)
+      values.push_back(quantity.of(*point));
+    const Axis x = axisOf(values, begin, end);
+    auto line = [&](double y, llvm::StringRef more) {
+      os << "<path d=\"M" << number(begin) << " " << number(y) << "H"
+         << number(end) << "\" " << more;
     };
-    for (int i = 0; i <= 4; ++i) {
-      const double v = y0 + (y1 - y0) * i / 4,
-                   s = x0 + (x1 - x0) * (i + 0.5) / 5,
-                   at = axis.isLog ? std::pow(10, s) : s;
-      os << "<path d=\"M" << number(begin) << " " << number(y(v)) << "H"
-         << number(end) << "\" stroke=\"#ddd\"/><text x=\"" << number(begin - 6)
-         << "\" y=\"" << number(y(v) + 4) << "\" text-anchor=\"end\">"
-         << number(v) << "</text>\n"
-         << "<text x=\"" << number(x(at)) << "\" y=\"" << kHeight - kBottom + 16
-         << "\" text-anchor=\"middle\">" << shortNumber(at) << "</text>\n";
+    for (double value : y.ticks()) {
+      line(y.at(value), "stroke=\"#ddd\"/>\n");
+      write(begin - 6, y.at(value) + 4, percentText(value),
+            " text-anchor=\"end\"");
     }
-    os << "<path d=\"M" << number(begin) << " "
-       << number(y(percent(found.needed))) << "H" << number(end)
-       << "\" stroke=\"#c22\" stroke-dasharray=\"5 3\"><title>the bound: "
-       << found.needed << " of " << found.frames << " right</title></path>\n"
-       << "<text x=\"" << number((begin + end) / 2) << "\" y=\""
-       << kHeight - kBottom + 32 << "\" text-anchor=\"middle\">" << axis.name
-       << "</text>\n";
-    for (const Point *point : shown) {
-      const bool isChosen = point == &found.points[found.chosen];
-      os << "<circle cx=\"" << number(x(axis.of(*point))) << "\" cy=\""
-         << number(y(percent(point->correct))) << "\" r=\""
-         << (point->isPareto ? 4.5 : 3) << "\" fill=\""
+    for (double value : x.ticks())
+      write(x.at(value), kHeight - kBottom + 16, quantity.text(value), kMiddle);
+    line(y.at(percentOf(found, found.needed)),
+         "stroke=\"#c22\" stroke-dasharray=\"5 3\">");
+    os << "<title>the bound: " << found.needed << " of " << found.frames
+       << " right</title></path>\n";
+    write((begin + end) / 2, kHeight - kBottom + 34, quantity.name, kMiddle);
+    for (const Point *point : shown)
+      os << "<circle cx=\"" << number(x.at(quantity.of(*point))) << "\" cy=\""
+         << number(y.at(percentOf(found, point->correct))) << "\" r=\""
+         << number(point->isPareto ? 4.5 : 3) << "\" fill=\""
          << (point->uniform ? "#888" : "#1764ab") << "\""
-         << (isChosen ? " stroke=\"#e08a00\" stroke-width=\"3\"" : "")
+         << (point == &found.points[found.chosen]
+                 ? " stroke=\"#e08a00\" stroke-width=\"3\""
+                 : "")
          << "><title>" << escaped(titleOf(found, *point))
          << "</title></circle>\n";
-    }
   }
-  os << "<text transform=\"translate(14 " << kHeight / 2
+  os << "<text transform=\"translate(14 " << number(kHeight / 2)
      << ") rotate(-90)\" text-anchor=\"middle\">% right</text>\n";
   double at = kLeft;
   for (auto [color, stroke, label] :
-       {std::tuple("#888", "none", "one width for all"),
-        {"#1764ab", "none", "a width for each layer"},
+       {std::tuple("#888", "none", "the same widths in all layers"),
+        {"#1764ab", "none", "widths by layer"},
         {"#1764ab", "#e08a00", "the choice"}}) {
-    os << "<circle cx=\"" << at << "\" cy=\"" << kHeight - 16
+    os << "<circle cx=\"" << number(at) << "\" cy=\"" << number(kHeight - 20)
        << "\" r=\"4\" fill=\"" << color << "\" stroke=\"" << stroke
-       << "\" stroke-width=\"3\"/><text x=\"" << at + 10 << "\" y=\""
-       << kHeight - 12 << "\">" << label << "</text>\n";
-    at += 160;
+       << "\" stroke-width=\"3\"/>\n";
+    write(at + 10, kHeight - 16, label, "");
+    at += 200;
   }
-  os << "<path d=\"M" << at << " " << kHeight - 16
-     << "h24\" stroke=\"#c22\" stroke-dasharray=\"5 3\"/><text x=\"" << at + 30
-     << "\" y=\"" << kHeight - 12 << "\">the accuracy to keep; large points: "
-     << "no other is better in all</text>\n</svg>\n";
+  os << "<path d=\"M" << number(at) << " " << number(kHeight - 20)
+     << "h24\" stroke=\"#c22\" stroke-dasharray=\"5 3\"/>\n";
+  write(at + 30, kHeight - 16,
+        "the accuracy to keep; large points: no other is better in everything",
+        "");
+  os << "</svg>\n";
   return text;
 }

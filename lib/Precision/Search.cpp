@@ -20,7 +20,9 @@ constexpr unsigned kLeast = 2;
 /// Where no width is given, the first of these that keeps the accuracy.
 constexpr unsigned kBegin[] = {8, 10, 12, 16};
 /// Points along the order that are looked at, besides those of the bisection.
-constexpr size_t kSamples = 6;
+constexpr size_t kSamples = 4;
+/// Frames on which ranges are observed for the price of a width.
+constexpr int64_t kPriceFrames = 20;
 /// A width that saves nothing measurable is lowered after all others.
 constexpr double kLeastSaving = 1e-7;
 
@@ -53,12 +55,12 @@ private:
   const model::Calibration &calibration() const {
     return *request.compile.model.calibration;
   }
-  model::ModelRequest modelWith(const Widths &widths) const;
+  model::ModelRequest modelWith(const Widths &widths);
   Widths uniform(calibrate::Bits bits) const;
   Status countFloat();
   Result<int64_t> correctWith(const Widths &widths);
-  Result<pipeline::CompileResult> planWith(const Widths &widths,
-                                           const std::string &text);
+  Result<pipeline::CompileResult>
+  planWith(const Widths &widths, const std::string &text, int64_t frames = 0);
   Result<size_t> lookAt(const Widths &widths,
                         std::optional<calibrate::Bits> uniform = {});
   Status begin();
@@ -82,6 +84,9 @@ private:
   std::vector<calibrate::Narrowing> narrowings;
   std::vector<Move> moves;
   std::map<std::string, int64_t> known; ///< right answers, by widths
+  /// The quantized model with the widths that were looked at last.
+  std::string keptOf;
+  std::shared_ptr<std::string> kept;
 };
 } // namespace
 
@@ -98,10 +103,16 @@ static std::string textOf(const Widths &widths) {
   return text;
 }
 
-model::ModelRequest Search::modelWith(const Widths &widths) const {
+model::ModelRequest Search::modelWith(const Widths &widths) {
   model::ModelRequest model = request.compile.model;
   for (const auto &[name, bits] : widths)
     model.calibration->options.layers[name] = bits;
+  // What evaluates and explores the same widths quantizes them once.
+  if (std::string text = textOf(widths); text != keptOf) {
+    keptOf = std::move(text);
+    kept = std::make_shared<std::string>();
+  }
+  model.calibration->kept = kept;
   // Of this run alone.
   model.calibration->report = std::make_shared<calibrate::Report>();
   return model;
@@ -165,11 +176,17 @@ Result<int64_t> Search::correctWith(const Widths &widths) {
   return at->second;
 }
 
-/// The plan, or the nearest one, with these widths.
+/// The plan, or the nearest one, with these widths, of which the ranges are
+/// observed on so many frames if this is not 0.
 Result<pipeline::CompileResult> Search::planWith(const Widths &widths,
-                                                 const std::string &text) {
+                                                 const std::string &text,
+                                                 int64_t frames) {
   pipeline::CompileRequest compile = request.compile;
   compile.model = modelWith(widths);
+  if (frames && frames < calibration().frames) {
+    compile.model.calibration->frames = frames;
+    compile.model.calibration->kept = nullptr;
+  }
   compile.goal = text;
   compile.progress = nullptr;
   auto explored = pipeline::exploreModel(compile);
@@ -231,7 +248,8 @@ Status Search::begin() {
     for (unsigned bits : kBegin)
       tries.push_back({bits, bits});
   for (calibrate::Bits bits : tries) {
-    model::ModelRequest model = modelWith({});
+    model::ModelRequest model = request.compile.model;
+    model.calibration->report = std::make_shared<calibrate::Report>();
     model.calibration->options.bits = bits;
     model.calibration->options.measuresNarrowings = true;
     mlir::MLIRContext context;
@@ -239,12 +257,6 @@ Status Search::begin() {
     if (!model::importReal(context, model, request.progress, refused))
       return Failure::refused(std::move(refused));
     const calibrate::Report &report = *model.calibration->report;
-    if (report.layers.empty())
-      return Failure(Failure::Kind::Unsupported,
-                     Refusals{{request.compile.model.path, "",
-                               "the network is rounded already, with the "
-                               "widths of its file",
-                               "take the float network that it was made of"}});
     found.layers = report.layers;
     found.begin = bits;
     narrowings = report.narrowings;
@@ -257,7 +269,7 @@ Status Search::begin() {
   const int64_t best = known[textOf(uniform(found.begin))];
   return Failure(
       Failure::Kind::Infeasible,
-      formatv("the accuracy can't be kept: with {0} bits for all weights and "
+      formatv("the accuracy cannot be kept: with {0} bits for all weights and "
               "{1} for all activations {2} of {3} frames are right ({4:f2} %), "
               "and {5} ({6:f2} %) are asked for",
               found.begin.weights, found.begin.activations, best, found.frames,
@@ -297,7 +309,7 @@ std::string Search::pricingGoal() const {
 Status Search::price() {
   const std::string text = pricingGoal();
   const Widths begin = uniform(found.begin);
-  auto all = planWith(begin, text);
+  auto all = planWith(begin, text, kPriceFrames);
   if (!all)
     return all.failure();
   const double full = shareOf(all->plan);
@@ -305,13 +317,15 @@ Status Search::price() {
   for (const calibrate::Narrowing &step : narrowings) {
     auto [at, isNew] = saved.try_emplace({step.layer, step.weights}, 0);
     if (isNew) {
-      say(formatv("price of the bits of {0}", step.layer).str());
+      say(formatv("what the {0} of {1} take",
+                  step.weights ? "weights" : "results", step.layer)
+              .str());
       Widths narrow = begin;
       unsigned &width = widthOf(narrow, step.layer, step.weights);
       const unsigned whole = width;
       width = std::max(kLeast, width / 2);
       const unsigned fewer = whole - width;
-      auto less = planWith(narrow, text);
+      auto less = planWith(narrow, text, kPriceFrames);
       if (!less)
         return less.failure();
       at->second = std::max((full - shareOf(less->plan)) / fewer, kLeastSaving);
@@ -367,7 +381,9 @@ Status Search::refine(size_t at) {
       if (move.to + 1 != width || closed.count({move.layer, move.weights}))
         continue;
       width = move.to;
-      say(formatv("{0} with {1} bits", move.layer, width).str());
+      say(formatv("{0} bits for the {1} of {2}", width,
+                  move.weights ? "weights" : "results", move.layer)
+              .str());
       auto correct = correctWith(widths);
       if (!correct)
         return correct.failure();

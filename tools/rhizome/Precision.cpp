@@ -7,6 +7,7 @@
 #include "TargetOptions.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Units.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace rhizome;
@@ -54,7 +55,7 @@ static void printFound(const Found &found) {
                << percentOf(found.needed) << " %); without rounding "
                << grouped(found.floatCorrect) << " are ("
                << percentOf(found.floatCorrect) << " %)\n\n";
-  Table table({"", "right %", "per second", "latency us", "LUT", "FF", "DSP",
+  Table table({"", "right %", "per second", "latency", "LUT", "FF", "DSP",
                "BRAM", "device %", "weights,activations"});
   std::vector<const Point *> shown;
   for (auto [i, point] : llvm::enumerate(found.points))
@@ -70,16 +71,17 @@ static void printFound(const Found &found) {
                                                                          : "",
                percentOf(point->correct),
                rateText(point->predicted.throughputPerS),
-               decimal(point->predicted.latencyUs, 3),
+               durationText(point->predicted.latencyUs * 1e-6),
                grouped(point->predicted.lut), grouped(point->predicted.ff),
                grouped(point->predicted.dsp), decimal(point->predicted.bram, 1),
                decimal(100 * point->share, 1), widthsText(found, *point)});
   table.print();
-  llvm::outs() << "=> the choice, = the best with one width for all that keeps "
-                  "the accuracy;\nthe others: no choice is better in accuracy, "
-                  "rate, latency and resources. "
+  llvm::outs() << "=> is the choice, = the best of those with the same widths "
+                  "in all layers that keep\nthe accuracy. Of the others, each "
+                  "is better than any other one in accuracy, rate,\nlatency or "
+                  "resources. "
                << counted(int64_t(found.points.size()), "choice")
-               << " looked at.\n";
+               << " were looked at.\n";
 }
 
 /// The file of a compile with the widths: the options that were given here, and
@@ -109,6 +111,13 @@ static std::string configOf(const CLI::App &command, const CLI::App &compile,
 
 static int runPrecision(const CLI::App &command, const CLI::App &compile,
                         const Options &options) {
+  // Before a search, not after it.
+  for (const std::string &path : {options.output, options.picture})
+    if (const std::string folder = llvm::sys::path::parent_path(path).str();
+        !folder.empty() && !llvm::sys::fs::is_directory(folder))
+      return failWith("cannot write '" + path + "': there is no folder '" +
+                          folder + "'",
+                      options.json);
   Request request = options.request;
   ProgressLine line(!options.json);
   request.progress = [&line](llvm::StringRef phase) {
@@ -134,7 +143,6 @@ static int runPrecision(const CLI::App &command, const CLI::App &compile,
     printJson(std::move(object));
     return 0;
   }
-  printNotes(found->notes);
   printFound(*found);
   if (!options.output.empty())
     llvm::outs() << options.output << ": 'rhizome compile --config "
@@ -149,7 +157,7 @@ void cli::addPrecision(CLI::App &app, Run &run) {
                    "on a device that keep its\naccuracy.");
   addTargetOptions(*command, *options);
   for (const char *name : kNotHere)
-    command->remove_option(command->get_option(name));
+    command->remove_option(command->get_option_no_throw(name));
   command->get_option("MODEL")->description(
       "a float network: .onnx, or .mlir of linalg");
   command
@@ -198,8 +206,9 @@ void cli::addPrecision(CLI::App &app, Run &run) {
                    "a file for the choice, which 'compile --config' reads")
       ->option_text("FILE");
   command
-      ->add_option("--picture", options->picture,
-                   "plot accuracy over LUTs, rate and latency to an .svg file")
+      ->add_option(
+          "--picture", options->picture,
+          "plot accuracy over resources, rate and latency to an .svg file")
       ->option_text("FILE");
   command->footer(
       "Starts with one width for all, --bits (otherwise 8, or the first of 10, "

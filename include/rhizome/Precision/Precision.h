@@ -51,7 +51,6 @@ struct Found {
   /// The best of those with the same widths in all layers; none if none keeps
   /// the bound.
   std::optional<size_t> uniform;
-  std::vector<std::string> notes;
 };
 
 /// Fails if no widths keep the accuracy, or none of those that do meet the
@@ -62,7 +61,8 @@ Result<Found> findWidths(const Request &request);
 /// for what it does not have.
 std::string widthsText(const Found &found, const Point &point);
 
-/// Accuracy over LUTs, rate and latency: a self-contained SVG.
+/// Accuracy over the share of the device, rate and latency: a self-contained
+/// SVG.
 std::string draw(const Found &found);
 
 /// For machines.
