@@ -11,15 +11,15 @@ RATE = "throughput=1000000/s,min-resources,dsp=0"
 
 
 def precision(suite):
-    """The jet tagger in LUTs alone, on the first 400 jets."""
+    """The jet tagger in LUTs alone, on the first 200 jets."""
     jets, labels = suite.work / "jets.npy", suite.work / "labels.npy"
-    np.save(jets, np.load(JETS / "test_jets.npy")[:400])
-    np.save(labels, np.load(JETS / "test_labels.npy")[:400])
-    ranges = ("--calibration", jets, "--calibration-frames", 50)
+    np.save(jets, np.load(JETS / "test_jets.npy")[:200])
+    np.save(labels, np.load(JETS / "test_labels.npy")[:200])
+    ranges = ("--calibration", jets, "--calibration-frames", 30)
     plain = ("precision", MODEL, *ranges, "--labels", labels, *DEVICE)
     search = (*plain, "--goal", RATE)
     config, picture = suite.work / "rhizome.yaml", suite.work / "front.svg"
-    result = suite.run(*search, "--accuracy-loss", "2", "-o", config,
+    result = suite.run(*search, "--accuracy-loss", "3", "--bits", "6,7", "-o", config,
                        "--picture", picture, "--json")
     if not suite.check(result.status == 0, f"a search: {result.message[:300]}",
                        result.command):
@@ -27,9 +27,9 @@ def precision(suite):
     found = result.json
     points, needed = found["points"], found["needed"]
     chosen, uniform = points[found["chosen"]], points[found["uniform"]]
-    suite.check(needed == int(np.ceil(found["float_correct"] - 0.02 * 400)) and
+    suite.check(needed == int(np.ceil(found["float_correct"] - 0.03 * 200)) and
                 chosen["correct"] >= needed and uniform["correct"] >= needed,
-                f"{chosen['correct']} and {uniform['correct']} of 400 right, "
+                f"{chosen['correct']} and {uniform['correct']} of 200 right, "
                 f"{needed} needed")
     suite.check(chosen["predicted"]["lut"] < uniform["predicted"]["lut"] and
                 chosen["predicted"]["throughput_per_s"] >= 1e6,
@@ -52,10 +52,10 @@ def precision(suite):
     result = suite.run("compile", "--config", config, "-o", package)
     suite.check(result.status == 0, f"compile: {result.message[:200]}",
                 result.command)
-    result = suite.run("simulate", package, "--input", jets, "-n", 4, "--json")
-    suite.check(result.status == 0 and result.json["mismatches"] == 0,
-                f"the RTL is the integer model: {result.message[:200]}",
-                result.command)
+    counted = suite.run("evaluate", package, "--data", jets, "--labels", labels,
+                        "--json").json or {}
+    suite.check(counted.get("correct") == chosen["correct"],
+                f"of the package, evaluate counts {counted.get('correct')}")
     front = [p for p in points if p["pareto"]]
     suite.check(not any(a is not b and a["correct"] >= b["correct"] and
                         a["share"] < b["share"] and
@@ -75,8 +75,8 @@ def precision(suite):
             (("--accuracy-loss", "0.5", "--bits", "4"), 1,
              ("with 4 bits for all weights", "remedy: --bits 16")),
             (("--accuracy", "0.6"), 2, ("in percent: 60?",)),
-            (("--goal", "throughput=50000000/s,dsp=0", "--bits", "8",
-              "--accuracy", "50"), 1, ("choices of widths that keep",
+            (("--goal", "throughput=500000000/s,dsp=0", "--bits", "3",
+              "--accuracy", "20"), 1, ("choices of widths that keep",
                                        "remedy: a larger device"))):
         result = suite.run(*plain, *options)
         suite.check(result.status == code and

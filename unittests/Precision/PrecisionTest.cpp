@@ -30,7 +30,8 @@ Request requestFor(const std::string &goal) {
 }
 
 double shareWith(Request request, const Widths &widths) {
-  request.compile.model.calibration->options.layers = widths;
+  for (const auto &[layer, bits] : widths)
+    request.compile.model.calibration->options.layers[layer] = bits;
   auto explored = pipeline::exploreModel(request.compile);
   EXPECT_TRUE(bool(explored));
   double sum = 0;
@@ -89,7 +90,7 @@ TEST(Precision, WhatCannotBeIsSaid) {
   request.accuracy = 99;
   EXPECT_NE(reasonOf(request).find("more than the network has without"),
             std::string::npos);
-  request.accuracy = 60;
+  request.accuracy = 50;
   request.compile.model.calibration->options.bits = {2, 2};
   EXPECT_NE(reasonOf(request).find("with 2 bits for all weights and 2 for all"),
             std::string::npos);
