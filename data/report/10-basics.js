@@ -11,6 +11,17 @@ function number(x, digits = 3) {
   if (Math.abs(x) >= 1000 || Number.isInteger(x)) return d3.format(",.0f")(x);
   return d3.format(`.${digits}~r`)(x);
 }
+/** A rate, as in Support/Units.h: a whole number from 1000, below it three
+    digits; halves are rounded up. */
+function rateText(x) {
+  if (x === null || x === undefined || !isFinite(x)) return "–";
+  let digits = 0;
+  while (x > 0 && x * 10 ** digits < 100 && digits < 9) ++digits;
+  const whole = Math.floor(x * 10 ** digits + 0.5);
+  return d3.format(`,.${digits}~f`)(whole / 10 ** digits);
+}
+/** How the figure of a key, or of a path that ends in it, is shown. */
+const shownAs = key => key.endsWith("throughput_per_s") ? rateText : number;
 /** Microseconds in the unit that fits, three digits: 0.105 -> "105 ns". */
 function duration(us) {
   if (us === null || us === undefined || !isFinite(us)) return "–";
@@ -66,7 +77,7 @@ function table(part, head, rows, caption) {
   return t;
 }
 /** A cell that shows the member of the data at `path`. */
-function member(path, show = number) {
+function member(path, show = shownAs(path)) {
   const value = path.split("/").reduce((o, k) => o === undefined || o === null ? o : o[k], data);
   return {text: value === undefined || value === null ? "–" : show(value), value, path};
 }

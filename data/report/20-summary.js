@@ -8,15 +8,15 @@
   page.append("p").attr("class", "soft").text(`${where}, goal ${plan.goal}`);
   const p = plan.predicted, measured = (data.results.cluster || data.results.simulate || {}).measured;
   const tiles = [
-    [`${number(p.throughput_per_s)} /s`, "predicted rate", "plan/predicted/throughput_per_s"],
+    [`${rateText(p.throughput_per_s)} /s`, "predicted rate", "plan/predicted/throughput_per_s"],
     [duration(p.latency_us !== undefined ? p.latency_us : p.latency_cycles / p.clock_mhz), "predicted latency of one request", null],
     [plan.bottleneck || "–", "bounds the rate", null],
     [String(plan.nodes.length), plan.nodes.length === 1 ? "node" : "nodes", null],
     [number(p.lut), "LUTs predicted", "plan/predicted/lut"],
     [number(p.dsp), "DSP blocks predicted", "plan/predicted/dsp"]];
-  if (plan.bound_per_s) tiles.splice(1, 0, [`${number(plan.bound_per_s)} /s`, "bound: no plan is faster", "plan/bound_per_s"]);
+  if (plan.bound_per_s) tiles.splice(1, 0, [`${rateText(plan.bound_per_s)} /s`, "bound: no plan is faster", "plan/bound_per_s"]);
   if (measured && measured.throughput_per_s)
-    tiles.splice(1, 0, [`${number(measured.throughput_per_s)} /s`, "measured rate", null]);
+    tiles.splice(1, 0, [`${rateText(measured.throughput_per_s)} /s`, "measured rate", null]);
   const box = page.append("div").attr("class", "tiles");
   for (const [value, name, path] of tiles) {
     const tile = box.append("div").attr("class", "tile");

@@ -97,7 +97,7 @@
     for (const k of Object.keys(result.measured)) {
       const said = (result.predicted || plan.predicted)[k], found = result.measured[k];
       if (typeof found !== "number" || typeof said !== "number") continue;
-      rows.push([name, k.replace(/_/g, " "), {text: number(said), value: said},
+      rows.push([name, k.replace(/_/g, " "), {text: shownAs(k)(said), value: said},
         member(`results/${name}/measured/${k}`), found ? d3.format("+.2%")((said - found) / found) : "–"]);
     }
   }

@@ -69,6 +69,21 @@ private:
   std::map<std::pair<size_t, unsigned>, AffineFormat> chosen, chosenWeights;
 };
 
+/// One width of one row, one bit less, and the noise that this adds at the
+/// worst output, relative to the signal.
+struct RowNarrowing {
+  size_t row;
+  bool weights; ///< or activations
+  unsigned to;
+  double noise;
+};
+
+/// Every width of every row of which the options leave it open, bit by bit from
+/// `config`, each alone.
+llvm::Expected<std::vector<RowNarrowing>>
+measureNarrowings(ObservedModel &network, const Config &config,
+                  const Options &options, const Progress &progress);
+
 /// Lowers widths from `config` as far as the bounds of `options` allow.
 llvm::Expected<Config> searchWidths(ObservedModel &network, Config config,
                                     const Options &options,

@@ -128,8 +128,11 @@ llvm::Expected<Report> calibrate::quantize(ModuleOp module,
   if (llvm::all_of(placeQuantizers(function).constants,
                    [](const Placement::Constant &c) { return c.isBias; }))
     return llvm::createStringError(
-        "no layer of this model has float weights to quantize: drop "
-        "--calibration");
+        options.measuresNarrowings
+            ? "no layer of this model has float weights to quantize: it has "
+              "the widths of its file; take the float network it was made of"
+            : "no layer of this model has float weights to quantize: drop "
+              "--calibration");
   if (progress)
     progress("observe");
   auto network = std::make_unique<ObservedModel>(module, frames, options);
@@ -161,6 +164,15 @@ llvm::Expected<Report> calibrate::quantize(ModuleOp module,
     if (!found)
       return found.takeError();
     config = *found;
+  }
+  if (options.measuresNarrowings) {
+    llvm::Expected<std::vector<RowNarrowing>> steps =
+        measureNarrowings(*network, config, options, progress);
+    if (!steps)
+      return steps.takeError();
+    for (const RowNarrowing &step : *steps)
+      report.narrowings.push_back(
+          {network->rows()[step.row].name, step.weights, step.to, step.noise});
   }
   llvm::Expected<Quality> quality = network->measure(config, true);
   if (!quality)

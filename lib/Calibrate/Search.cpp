@@ -35,13 +35,12 @@ struct Move {
 };
 } // namespace
 
-llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
-                                               Config config,
-                                               const Options &options,
-                                               const Progress &progress) {
+llvm::Expected<std::vector<RowNarrowing>>
+calibrate::measureNarrowings(ObservedModel &network, const Config &config,
+                             const Options &options, const Progress &progress) {
   const auto &rows = network.rows();
   auto fixed = [&](const Row &row) { return options.layers.count(row.name); };
-  std::vector<Move> moves;
+  std::vector<RowNarrowing> steps;
   size_t done = 0, all = 0;
   for (size_t r = 0; r < rows.size(); ++r)
     if (!fixed(rows[r]))
@@ -51,14 +50,7 @@ llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
     for (bool weights : {true, false}) {
       if (fixed(rows[r]) || !(weights ? rows[r].weights : rows[r].point))
         continue;
-      // The work that becomes narrower: this layer's, or its readers'.
-      double work = 1;
-      if (weights)
-        work += double(rows[r].macs);
-      else
-        for (size_t reader : rows[r].readers)
-          work += double(rows[reader].macs);
-      double before = -1, highest = 0;
+      double before = -1;
       unsigned width = weights ? config[r].weights : config[r].activations;
       for (unsigned bits = width; bits >= kLeast; --bits) {
         if (progress && bits < width)
@@ -69,15 +61,42 @@ llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
             network.measure(one, false, kSensitivityFrames);
         if (!quality)
           return quality.takeError();
-        if (before >= 0) {
-          // Prices of one width only rise, so its moves stay in order.
-          highest =
-              std::max(highest, std::max(quality->noise - before, 0.0) / work);
-          moves.push_back({r, weights, bits, highest});
-        }
+        if (before >= 0)
+          steps.push_back(
+              {r, weights, bits, std::max(quality->noise - before, 0.0)});
         before = quality->noise;
       }
     }
+  return steps;
+}
+
+/// The work that becomes narrower: this layer's, or its readers'.
+static double workOf(const std::vector<Row> &rows, size_t row, bool weights) {
+  double work = 1;
+  if (weights)
+    return work + double(rows[row].macs);
+  for (size_t reader : rows[row].readers)
+    work += double(rows[reader].macs);
+  return work;
+}
+
+llvm::Expected<Config> calibrate::searchWidths(ObservedModel &network,
+                                               Config config,
+                                               const Options &options,
+                                               const Progress &progress) {
+  llvm::Expected<std::vector<RowNarrowing>> steps =
+      measureNarrowings(network, config, options, progress);
+  if (!steps)
+    return steps.takeError();
+  std::vector<Move> moves;
+  for (const RowNarrowing &step : *steps) {
+    double price = step.noise / workOf(network.rows(), step.row, step.weights);
+    // Prices of one width only rise, so its moves stay in order.
+    if (!moves.empty() && moves.back().row == step.row &&
+        moves.back().weights == step.weights)
+      price = std::max(price, moves.back().price);
+    moves.push_back({step.row, step.weights, step.to, price});
+  }
   llvm::sort(moves, [](const Move &a, const Move &b) {
     return std::tuple(a.price, a.row, a.weights, -int(a.to)) <
            std::tuple(b.price, b.row, b.weights, -int(b.to));

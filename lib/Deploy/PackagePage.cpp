@@ -123,7 +123,7 @@ private:
     if (isOne())
       os << " at " << decimal(plan.clockMhz, 2) << " MHz";
     os << ", goal `" << plan.goal << "`.\n"
-       << "Predicted: " << decimal(p.throughputPerS, 0)
+       << "Predicted: " << rateText(p.throughputPerS)
        << " frames per second, a latency of "
        << durationText(p.latencyUs * 1e-6) << ", " << p.lut
        << " LUTs. `report.html` shows the details.\n";

@@ -4,6 +4,7 @@
 // accounts for it or aims lower.
 #include "Explorer.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -427,8 +428,8 @@ void Explorer::addOthers(Result &result) {
     if (proposal)
       result.others.push_back(
           {what,
-           llvm::formatv("slower: {0:F0} of {1:F0} per second",
-                         1 / proposal->solution.seconds, 1 / result.seconds),
+           "slower: " + rateText(1 / proposal->solution.seconds) + " of " +
+               rateText(1 / result.seconds) + " per second",
            proposal->solution.nodes(), 1 / proposal->solution.seconds});
     else
       result.others.push_back({what, "does not fit", fewer, 0});

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Model/Model.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Parser/Parser.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -68,10 +70,25 @@ static bool fillStates(func::FuncOp main, Frames &frames) {
   return true;
 }
 
+/// Puts a quantized module, as Calibration::kept has it, in place of the same
+/// one in float.
+static bool takeKept(ModuleOp module, const std::string &kept) {
+  OwningOpRef<ModuleOp> read =
+      parseSourceString<ModuleOp>(kept, module.getContext());
+  if (!read)
+    return false;
+  module->setAttr(kQuantization, read->getOperation()->getAttr(kQuantization));
+  module.getBodyRegion().takeBody(read->getBodyRegion());
+  return true;
+}
+
 /// Quantizes the module; false if that is refused.
 static bool calibrated(ModuleOp module, const Calibration &calibration,
                        const std::string &path, const Progress &progress,
                        DiagnosticText &diagnostics, Refusals &refusals) {
+  if (calibration.kept && !calibration.kept->empty() &&
+      takeKept(module, *calibration.kept))
+    return true;
   canonicalizeReal(module);
   auto function = module.lookupSymbol<func::FuncOp>("main");
   // Where the host has every layer, its reasons say more than we could.
@@ -123,6 +140,11 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
                                                      *calibration.report)))
                             .str()));
   tieStates(module);
+  if (calibration.kept) {
+    llvm::raw_string_ostream text(*calibration.kept);
+    if (failed(writeBytecodeToFile(module, text)))
+      calibration.kept->clear();
+  }
   return true;
 }
 

@@ -18,6 +18,7 @@
 #include "rhizome/PlanBuild/Plan.h"
 #include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -267,8 +268,8 @@ void Compilation::notePlan() {
   if (plan->tasks.keptByHost() && goal.throughput * frameUs > 1e6)
     result.notes.push_back(llvm::formatv(
         "with the copies over this link a frame takes {0:f1} us: fewer than "
-        "the goal's {1:f0} frames per second",
-        frameUs, goal.throughput));
+        "the goal's {1} frames per second",
+        frameUs, rateText(goal.throughput)));
   if (built->splits.empty())
     return;
   std::vector<std::string> shared;
@@ -307,18 +308,108 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
         llvm::formatv("the host keeps '{0}' from frame to frame, so that a "
                       "frame begins when the one before has ended; the host "
                       "and copies alone take {1:f1} us of it, which leaves "
-                      "less than {2:f0} frames per second",
-                      kept->name, tasks.outsideUs(), wanted.throughput),
-        llvm::formatv("ask for less than {0:f0} frames per second",
-                      1e6 / tasks.outsideUs()));
+                      "less than {2} frames per second",
+                      kept->name, tasks.outsideUs(),
+                      rateText(wanted.throughput)),
+        llvm::formatv("ask for less than {0} frames per second",
+                      rateText(1e6 / tasks.outsideUs())));
   if (wanted.latency <= 0 || left < wanted.latency)
     wanted.latency = left;
   result.notes.push_back(
       llvm::formatv("the host keeps '{0}' from frame to frame, so that a frame "
-                    "begins when the one before has ended: {1:f0} frames per "
+                    "begins when the one before has ended: {1} frames per "
                     "second leave {2:f1} us for the device",
-                    kept->name, wanted.throughput, left * 1e6));
+                    kept->name, rateText(wanted.throughput), left * 1e6));
   return Done();
+}
+
+namespace {
+/// How well a plan serves a goal, the best first: whether it meets the goal,
+/// then what the goal wants least of, then the share of the devices.
+using Rank = std::tuple<bool, double, double>;
+} // namespace
+
+static Rank rankOf(const explore::Result &found, const explore::Goal &goal,
+                   const explore::Cluster &cluster) {
+  double share = 0;
+  for (const explore::NodeResult &node : found.nodes)
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      if (double all =
+              gen::available(cluster.places[size_t(node.place)].capacity, k))
+        share += node.resources.amount[k] / all * node.copies;
+  double first = 0;
+  if (goal.kind == explore::Goal::Kind::MaxThroughput)
+    first = found.seconds;
+  else if (goal.kind == explore::Goal::Kind::MinLatency)
+    first = found.latency;
+  return {!found.fits || !found.meetsGoal, first, share};
+}
+
+/// Of --clock-mhz auto: what takes several cycles at the best clock may take
+/// one at a part of it. Goes down in quarters of the best clock as long as that
+/// serves the goal better, then looks an eighth above and below.
+FailureOr<explore::Result>
+Compilation::exploreClocks(const explore::Goal &wanted,
+                           const explore::Steering &steering) {
+  const explore::Cluster fastest = targets.places;
+  const double top = fastest.places.front().context.clockMhz;
+  // The phases that follow are told a single clock.
+  if (llvm::any_of(fastest.places, [&](const explore::ClusterPlace &place) {
+        return place.context.clockMhz != top;
+      }))
+    return explore::explore(network(), wanted, targets.places, steering);
+  auto clockAt = [&](int eighths) {
+    return eighths == 8 ? top : std::floor(top * eighths / 8);
+  };
+  explore::Result best;
+  std::optional<Rank> bestRank;
+  int bestAt = 8;
+  auto isBetterAt = [&](int eighths) {
+    const double mhz = clockAt(eighths);
+    if (bestRank && mhz < 1)
+      return false;
+    explore::Cluster places = fastest;
+    for (explore::ClusterPlace &place : places.places)
+      place.context.clockMhz = mhz;
+    if (request.progress)
+      request.progress(
+          llvm::formatv("explore at {0} MHz", llvm::format("%g", mhz)).str());
+    FailureOr<explore::Result> found =
+        explore::explore(network(), wanted, places, steering);
+    if (mlir::failed(found)) {
+      if (bestRank)
+        diagnostics.take(); // of a clock that is not taken
+      return false;
+    }
+    const Rank rank = rankOf(*found, wanted, places);
+    explore::detach(*found);
+    const bool isBetter =
+        !bestRank || (found->refused.empty() && rank < *bestRank);
+    if (isBetter) {
+      std::swap(best, *found);
+      bestRank = rank;
+      bestAt = eighths;
+      targets.places = std::move(places);
+    }
+    explore::drop(*found);
+    return isBetter;
+  };
+  for (int eighths = 8; eighths > 0 && isBetterAt(eighths); eighths -= 2)
+    if (!best.refused.empty())
+      break;
+  if (!bestRank)
+    return failure();
+  if (bestAt < 8)
+    for (int eighths : {bestAt + 1, bestAt - 1})
+      isBetterAt(eighths);
+  request.clockMhz = clockAt(bestAt);
+  if (bestAt < 8)
+    result.notes.push_back(llvm::formatv(
+        "{0} MHz serves the goal better than {1} MHz: circuits with longer "
+        "cycles take fewer of them",
+        llvm::format("%g", clockAt(bestAt)), llvm::format("%g", top)));
+  explore::attach(best, module);
+  return best;
 }
 
 Status Compilation::explore() {
@@ -353,7 +444,9 @@ Status Compilation::explore() {
     return failed(Failure::Kind::Input, std::move(error));
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =
-      explore::explore(network(), wanted, targets.places, steering);
+      request.clockMhz == TargetChoice::kBestClock
+          ? exploreClocks(wanted, steering)
+          : explore::explore(network(), wanted, targets.places, steering);
   if (mlir::failed(found))
     return Failure(Failure::Kind::Internal,
                    "exploration fails: " + diagnostics.take());

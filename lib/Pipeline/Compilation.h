@@ -68,6 +68,8 @@ private:
   Status integerize();
   void settleHomes();
   Status waitForStates(explore::Goal &wanted);
+  mlir::FailureOr<explore::Result>
+  exploreClocks(const explore::Goal &wanted, const explore::Steering &steering);
   Status explore();
   Status build();
   Status lower();

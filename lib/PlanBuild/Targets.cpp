@@ -52,6 +52,16 @@ static llvm::Expected<double> clockFor(Targets &targets, const Device &device,
         "%s gives for any design; --clock-mhz auto takes the best that its "
         "delays allow",
         *wanted, device.maxClockMhz, device.name.c_str());
+  llvm::Expected<FamilyModel> family = loadFamilyModel(device.family);
+  if (!family)
+    return family.takeError();
+  const FamilyModel::Delays &delays = family->delays;
+  if (const double least = delays.reg + delays.level; *wanted * least > 1000)
+    return llvm::createStringError(
+        "--clock-mhz: %g MHz leaves %.2f ns, but a register and one level of "
+        "logic of %s take %.2f ns; --clock-mhz auto takes the best that its "
+        "delays allow",
+        *wanted, 1000 / *wanted, family->family.c_str(), least);
   return *wanted;
 }
 

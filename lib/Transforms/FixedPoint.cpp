@@ -5,9 +5,11 @@
 #include "Integerizer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Spelling.h"
 #include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Passes.h"
 #include "rhizome/Transforms/Placement.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -25,6 +27,8 @@ public:
       : function(function), options(options), stats(stats),
         builder(function.getContext()) {}
   void run();
+  /// Refuses formats of --tensor-format for what is not rounded. After run.
+  void checkNames(Refusals &refusals) const;
   /// True if the file quantizes its layers itself: then there is nothing to do.
   bool isQuantized();
 
@@ -41,6 +45,7 @@ private:
   IntegerizeStats &stats;
   OpBuilder builder;
   ConstantEvaluator constants;
+  std::vector<std::string> names; ///< what is rounded, in order
 };
 } // namespace
 
@@ -56,6 +61,7 @@ void FixedPoint::quantizeConstant(const Placement::Constant &place) {
   auto constant = constants.get(v);
   std::string name = osa::nodeName(operand.getOwner());
   std::string own = osa::nodeName(v.getLoc());
+  names.insert(names.end(), {name, own});
   numeric::Format f =
       options.tensorFormats.count(own) ? format(own) : format(name);
   std::string tensor = own.empty() || own == name
@@ -96,8 +102,34 @@ void FixedPoint::run() {
   Placement placement = placeQuantizers(function);
   for (const Placement::Constant &constant : placement.constants)
     quantizeConstant(constant);
-  for (const Placement::Point &point : placement.activations)
-    quantizeUses(builder, point, affine(format(osa::nodeName(point.loc))));
+  for (const Placement::Point &point : placement.activations) {
+    names.push_back(osa::nodeName(point.loc));
+    quantizeUses(builder, point, affine(format(names.back())));
+  }
+}
+
+void FixedPoint::checkNames(Refusals &refusals) const {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> known;
+  for (const std::string &name : names)
+    if (!name.empty() && !llvm::is_contained(known, name))
+      known.push_back(name);
+  std::string remedy =
+      "name one of these: " +
+      llvm::join(llvm::ArrayRef(known).take_front(kShown), ", ") +
+      (known.size() > kShown
+           ? " and " + std::to_string(known.size() - kShown) + " more"
+           : "");
+  if (known.empty())
+    remedy = "nothing of this model is rounded: leave the option out";
+  for (const auto &[name, f] : options.tensorFormats)
+    if (!llvm::is_contained(known, name))
+      refusals.push_back({"", "",
+                          "--tensor-format names '" + name +
+                              "', but no tensor or node of this name is "
+                              "rounded" +
+                              meant(name, known),
+                          remedy});
 }
 
 std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
@@ -148,6 +180,9 @@ LogicalResult rhizome::applyFixedPoint(ModuleOp module,
     return failure();
   }
   fixedPoint.run();
+  fixedPoint.checkNames(refusals);
+  if (!refusals.empty())
+    return failure();
   tieStates(module);
   return success();
 }

@@ -20,12 +20,13 @@ from .package import Evaluation, Package, Simulation, Synthesis
 from .plan import Operation, Plan, Summary
 from .quantized import Layer, Quantized, quantize
 from .tracing import Finding, Trace, TracedLayer
+from .widths import Precision, Widths, precision
 from ._program import examples, program, version
 
 __all__ = [
     "Evaluation", "Finding", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
-    "Plan", "Quantized", "Refusal", "Refused", "RhizomeError", "Simulation",
-    "Summary", "Synthesis", "Trace", "TracedLayer", "UsageError", "analyze", "compile", "coverage",
-    "evaluate", "examples", "explore", "formats", "program", "quantize", "targets",
+    "Plan", "Precision", "Quantized", "Refusal", "Refused", "RhizomeError", "Simulation",
+    "Summary", "Synthesis", "Trace", "TracedLayer", "UsageError", "Widths", "analyze", "compile", "coverage",
+    "evaluate", "examples", "explore", "formats", "precision", "program", "quantize", "targets",
     "trace", "version",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _program
 from .errors import RhizomeError
-from .plan import Plan, Summary, number, table
+from .plan import Plan, Summary, number, shown, table
 from .tracing import Trace, traced
 from ._program import Answer, Array, Data, Path, Progress
 
@@ -38,7 +38,7 @@ class Simulation:
             values = [getattr(each, key) if each else None
                       for each in (self.predicted, self.measured)]
             if values[1] is not None or not self.measured:
-                predicted, measured = ("" if value is None else number(value)
+                predicted, measured = ("" if value is None else shown(key, value)
                                        for value in values)
                 rows.append((key.replace("_", " "), predicted, measured))
         return table(rows, ("", "predicted", "measured"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import math
 from typing import (TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Union)
 
 from .errors import RhizomeError, UsageError
@@ -47,7 +48,7 @@ class Summary:
         return Summary(**{key: values[key] for key in _FIELDS if key in values})
 
     def _repr_html_(self) -> str:
-        return table([(key.replace("_", " "), number(getattr(self, key)))
+        return table([(key.replace("_", " "), shown(key, getattr(self, key)))
                       for key in _FIELDS if getattr(self, key) is not None])
 
 
@@ -180,8 +181,8 @@ class Plan:
 
     def __repr__(self) -> str:
         p = self.predicted
-        rate = f"{p.throughput_per_s:,.0f}/s" if p.throughput_per_s else "?"
-        return (f"Plan({rate}, {len(self.nodes)} node"
+        per_s = f"{rate(p.throughput_per_s)}/s" if p.throughput_per_s else "?"
+        return (f"Plan({per_s}, {len(self.nodes)} node"
                 f"{'' if len(self.nodes) == 1 else 's'}, "
                 f"bottleneck {self.bottleneck!r})")
 
@@ -199,6 +200,22 @@ def number(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def rate(per_second: float) -> str:
+    """A rate, as `rhizome` prints it: a whole number from 1000, below it three
+    digits; halves are rounded up."""
+    digits = 0
+    while 0 < per_second * 10 ** digits < 100 and digits < 9:
+        digits += 1
+    scale = 10 ** digits
+    text = f"{math.floor(per_second * scale + 0.5) / scale:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if digits else text
+
+
+def shown(key: str, value: Any) -> str:
+    """A figure of a Summary."""
+    return rate(value) if key == "throughput_per_s" else number(value)
 
 
 def table(rows: Any, head: Any = ()) -> str:

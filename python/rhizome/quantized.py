@@ -129,14 +129,20 @@ def quantize(model: Path, calibration: Data, *, bits: Optional[Bits] = None,
     given: Dict[str, Any] = {
         "calibration": calibration, "calibration_method": method,
         "calibration_frames": frames, "calibration_normalize": normalize,
-        "bits": ([] if bits is None else [_widths(bits)]) + [
-            f"{name}={_widths(each)}" for name, each in layer_bits.items()],
+        "bits": bit_options(bits, layer_bits),
         "max_loss": max_loss, "min_snr": min_snr, **options}
     answer = _program.run(
         "compile", model, progress=progress, options={
             **given, "compile_to": "quantize",
             "output": pathlib.Path(folder.name) / "quantized.mlir"})
     return Quantized(model, answer, given, folder)
+
+
+def bit_options(bits: Optional[Bits],
+                layer_bits: Mapping[str, Bits]) -> List[str]:
+    """The values of --bits."""
+    return ([] if bits is None else [_widths(bits)]) + [
+        f"{name}={_widths(each)}" for name, each in layer_bits.items()]
 
 
 def _widths(bits: Bits) -> str:

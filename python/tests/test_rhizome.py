@@ -237,6 +237,38 @@ def test_formats_are_compared():
     assert "fixed&lt;8,24&gt;" in found._repr_html_()
 
 
+def test_widths_are_found_for_an_accuracy():
+    network = EXAMPLES / "jets/jets_float.onnx"
+    jets = np.load(EXAMPLES / "jets/test_jets.npy")[:200]
+    labels = np.load(EXAMPLES / "jets/test_labels.npy")[:200]
+    options = {"device": "xc7a35t",
+               "goal": "throughput=1000000/s,min-resources,dsp=0"}
+    told = []
+    found = rhizome.precision(network, jets, labels, bits=6, accuracy_loss=3,
+                              calibration_frames=50, progress=told.append,
+                              **options)
+    assert told and found.chosen.keeps_accuracy and found.chosen.meets_goal
+    assert found.uniform.predicted.lut > found.chosen.predicted.lut
+    assert all(weights <= 6 and activations <= 6
+               for weights, activations in found.bits.values())
+    assert found.chosen in found.front and len(found.choices) > 10
+    with_widths = {"calibration": jets, "calibration_frames": 50,
+                   "bits": found.bits}
+    counted = rhizome.evaluate(network, jets, labels, **with_widths)
+    assert counted.accuracy == found.chosen.accuracy
+    plan = rhizome.explore(network, **with_widths, **options)
+    assert plan.predicted == found.chosen.predicted
+    shown = found._repr_html_()
+    assert shown.startswith("<svg") and "<table>" in shown
+
+
+def test_rates_are_rounded_as_the_program_does(package):
+    assert [rhizome.plan.rate(each) for each in
+            (1101562.5, 999.6, 500.5, 62.5, 62.0, 1.125, 0.01234, 0.0)] == [
+                "1,101,563", "1,000", "501", "62.5", "62", "1.13", "0.0123", "0"]
+    assert "101,725" in repr(package.plan)
+
+
 def test_threads_run_side_by_side():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         plans = list(pool.map(lambda goal: rhizome.explore(DIGITS, goal=goal),

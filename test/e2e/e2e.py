@@ -34,6 +34,7 @@ import packages
 import pages
 import phases
 import plans
+import precision
 import python
 import recurrent
 import reference
@@ -123,6 +124,7 @@ SUITES = {
     "phases": phases.phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
+    "precision": precision.precision,
     "dies": dies.dies,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE

@@ -49,7 +49,8 @@ REASONS = (
      "page's"),
 )
 # Minutes together: they run in the second suite.
-LONG = re.compile(r"^rhizome (synth|simulate)|--check|--level rtl|^cmake")
+LONG = re.compile(r"^rhizome (synth|simulate|precision)|--check|--level rtl|"
+                  r"^cmake|--config widths.yaml|jets.rhz --data")
 
 
 def command_lines(page):

@@ -383,6 +383,12 @@ def evaluations(suite):
     suite.check("--raw-integers says" in told and "--tensor-format differs"
                 in told, f"options that contradict: {told[:200]}",
                 result.command)
+    result = suite.run("explore", networks.ROOT / "examples/pytorch/cnn.onnx",
+                       "--number-format", "fixed<4,4>",
+                       "--tensor-format", "node_rel=fixed<4,6>")
+    suite.check(result.status == 1 and "did you mean 'node_relu'?" in
+                result.err, f"a format of nothing: {result.message[:200]}",
+                result.command)
 
 
 def folders(suite):

@@ -215,6 +215,10 @@ def told(suite):
         suite.check(result.status == int(refused) and refused == (
             f"{clock} MHz is beyond 585 MHz" in result.err),
             f"{clock} MHz on a KU060: {result.err[:200]}", result.command)
+    result = plan("--device", "xck26", "--clock-mhz", "1600")
+    suite.check(result.status == 1 and "a register and one level of logic of "
+                "ultrascale+ take 0.66 ns" in result.err,
+                f"1600 MHz on a K26: {result.err[:200]}", result.command)
     # The best one by the delays of the family, which says why; a board has one.
     own = plan("--json").json["predicted"]
     best = plan("--clock-mhz", "auto", "--json").json["predicted"]
@@ -228,6 +232,16 @@ def told(suite):
     result = plan("--clock-mhz", "auto", "--device", "lfe5u-85f")
     suite.check("clock of 93 MHz: the longest path of designs routed for ecp5"
                 in result.err, f"a family that was routed: {result.err[:200]}")
+    # By goal: longer cycles, of which circuits take fewer.
+    jets = ("explore", networks.ROOT / "examples/jets/jets_qonnx_w6a6.onnx",
+            "--device", "xcvu9p-slr", "--border", "wide", "--goal",
+            "min-latency", "--json", "--clock-mhz")
+    fastest, searched = (suite.run(*jets, clock).json["predicted"]
+                         for clock in ("282", "auto"))
+    suite.check(fastest["latency_us"] > 0.038 and searched["latency_us"] < 0.036
+                and searched["clock_mhz"] < 200,
+                f"auto for the least latency: {searched['clock_mhz']} MHz, "
+                f"{1000 * searched['latency_us']:.1f} ns")
     result = plan("--clock-mhz", "auto", "--board", "icebreaker")
     suite.check(result.status == 1 and "oscillator of icebreaker" in result.err,
                 f"a board's clock: {result.err[:200]}")

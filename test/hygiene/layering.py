@@ -65,7 +65,8 @@ ALLOWED = {
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "
                 "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
-    "tools/rhizome": "Pipeline Evaluate Deploy Characterize KernelCommands "
+    "Precision": "Pipeline Evaluate Explore Model Calibrate Package Support",
+    "tools/rhizome": "Precision Pipeline Evaluate Deploy Characterize KernelCommands "
                      "Model Numeric Report Synth Vendor Package Target "
                      "Support",
     "tools/rhizome-rank": "ClusterSim Package Support runtime",

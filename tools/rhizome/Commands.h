@@ -31,6 +31,7 @@ void addRun(CLI::App &app, Run &run);
 void addEmbed(CLI::App &app, Run &run);
 void addEvaluate(CLI::App &app, Run &run);
 void addTrace(CLI::App &app, Run &run);
+void addPrecision(CLI::App &app, Run &run);
 void addCoverage(CLI::App &app, Run &run);
 void addFormats(CLI::App &app, Run &run);
 void addCharacterize(CLI::App &app, Run &run);

@@ -298,17 +298,56 @@ static std::string commented(StringRef text, StringRef indent) {
   return out + line + "\n";
 }
 
+/// An option with its values.
+static std::string line(const std::string &key,
+                        const std::vector<std::string> &values) {
+  if (values.size() == 1)
+    return key + ": " + scalar(values.front()) + "\n";
+  std::string text = key + ":\n";
+  for (const std::string &value : values)
+    text += "  - " + scalar(value) + "\n";
+  return text;
+}
+
+std::string
+cli::configFor(const CLI::App &command, const CLI::App &compile,
+               const std::map<std::string, std::vector<std::string>> &changed,
+               bool isElsewhere) {
+  auto placedElsewhere = [&](StringRef key, std::string value) {
+    const bool isTarget =
+        llvm::is_contained(kTargets, key) &&
+        (StringRef(value).ends_with(".yaml") || StringRef(value).contains('/'));
+    llvm::SmallString<128> path(value);
+    if (isElsewhere && (isTarget || llvm::is_contained(kPaths, key)) &&
+        !llvm::sys::fs::make_absolute(path))
+      return path.str().str();
+    return value;
+  };
+  std::string text;
+  for (const CLI::Option *option : command.get_options()) {
+    const std::string key = option->get_positional() ? kModel
+                            : option->get_lnames().empty()
+                                ? ""
+                                : option->get_lnames().front();
+    if (!option->count() || key.empty() || key == "output" ||
+        changed.count(key) || llvm::is_contained(kNotHere, key) ||
+        (key != kModel && !findOption(compile, key)))
+      continue;
+    std::vector<std::string> values = option->results();
+    for (std::string &value : values)
+      value = placedElsewhere(key, value);
+    const std::string words =
+        isFlag(*option) ? key + ": true\n" : line(key, values);
+    text = key == kModel ? words + text : text + words;
+  }
+  for (const auto &[key, values] : changed)
+    if (!values.empty())
+      text += line(key, values);
+  return text;
+}
+
 std::string cli::dumpConfig(const CLI::App &command) {
   std::string given, others;
-  auto line = [](const std::string &key,
-                 const std::vector<std::string> &values) {
-    if (values.size() == 1)
-      return key + ": " + scalar(values.front()) + "\n";
-    std::string text = key + ":\n";
-    for (const std::string &value : values)
-      text += "  - " + scalar(value) + "\n";
-    return text;
-  };
   for (const CLI::Option *option : command.get_options()) {
     if (option->get_positional()) {
       if (option->count())

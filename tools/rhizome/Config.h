@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,4 +40,12 @@ private:
 
 /// The file for the options that were given, with the others as comments.
 std::string dumpConfig(const CLI::App &command);
+
+/// The same for options of another command that `compile` has too, with these
+/// values in place of what was given; without comments. Paths are absolute if
+/// the file is for another folder.
+std::string
+configFor(const CLI::App &command, const CLI::App &compile,
+          const std::map<std::string, std::vector<std::string>> &changed,
+          bool isElsewhere);
 } // namespace rhizome::cli

@@ -6,6 +6,7 @@
 #include "Quantization.h"
 #include "TargetOptions.h"
 #include "Tasks.h"
+#include "rhizome/Support/Units.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -75,14 +76,14 @@ static int runExplore(CompileRequest request, bool json) {
   printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";
-  llvm::outs() << "  bound      " << decimal(plan.boundPerS, 0)
+  llvm::outs() << "  bound      " << rateText(plan.boundPerS)
                << " per second, which no plan exceeds\n";
   printDies(plan);
   if (!plan.alternatives.empty()) {
     llvm::outs() << "\nconsidered and rejected:\n";
     Table others({"what", "per second", "why not"});
     for (const Alternative &other : plan.alternatives)
-      others.add({other.what, decimal(other.throughputPerS, 0), other.why});
+      others.add({other.what, rateText(other.throughputPerS), other.why});
     others.print();
   }
   llvm::outs() << "\n";

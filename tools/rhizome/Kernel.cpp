@@ -4,6 +4,7 @@
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Support/Untrusted.h"
 
 using namespace rhizome;
@@ -196,7 +197,7 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   llvm::outs() << "\n";
   if (!result.firstMismatch.empty())
     llvm::outs() << "first: " << result.firstMismatch << "\n";
-  llvm::outs() << grouped(int64_t(result.throughputPerS))
+  llvm::outs() << rateText(result.throughputPerS)
                << " applications per second\n";
   return good ? 0 : 1;
 }

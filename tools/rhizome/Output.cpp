@@ -213,8 +213,7 @@ std::string cli::percent(double share) {
 
 void cli::printPrediction(const Prediction &p) {
   outs() << "  interval   " << counted(p.intervalCycles, "cycle") << " at "
-         << decimal(p.clockMhz, 3) << " MHz, "
-         << decimal(p.throughputPerS, p.throughputPerS < 100 ? 2 : 0)
+         << decimal(p.clockMhz, 3) << " MHz, " << rateText(p.throughputPerS)
          << " per second\n"
          << "  latency    "
          << (p.latencyCycles == 0 ? "not predicted, since it does not fit"
@@ -293,7 +292,7 @@ void cli::printMemories(const Plan &plan) {
              << percent(rate / double(memory.bytesPerS)) << ")";
       double alone = node.clockMhz * 1e6 / slowest;
       if (plan.bottleneckKind == "memory")
-        outs() << "; the units alone would reach " << decimal(alone, 0)
+        outs() << "; the units alone would reach " << rateText(alone)
                << " per second";
       outs() << "\n";
     }

@@ -35,10 +35,11 @@ static std::optional<calibrate::Bits> parseBits(StringRef text) {
 }
 
 /// "W,A", "NAME=W,A", or a file with one of these per line.
-static void addBits(calibrate::Options &options, StringRef text,
-                    bool mayBeFile) {
+static void addBits(Calibration &calibration, StringRef text, bool mayBeFile) {
+  calibrate::Options &options = calibration.options;
   if (auto bits = parseBits(text)) {
     options.bits = *bits;
+    calibration.hasWidths = true;
     return;
   }
   auto [name, widths] = text.rsplit('=');
@@ -56,7 +57,7 @@ static void addBits(calibrate::Options &options, StringRef text,
   (*buffer)->getBuffer().split(lines, '\n');
   for (StringRef line : lines)
     if (line = line.split('#').first.trim(); !line.empty())
-      addBits(options, line, false);
+      addBits(calibration, line, false);
 }
 
 static void setMethod(calibrate::Options &options, StringRef text) {
@@ -151,7 +152,7 @@ void cli::addCalibration(CLI::App &command, ModelRequest &request) {
           "--bits",
           [&request](const std::vector<std::string> &texts) {
             for (StringRef text : texts)
-              addBits(calibrationOf(request).options, text, true);
+              addBits(calibrationOf(request), text, true);
           },
           "widths of weights and activations, 2 to 16, otherwise 8; NAME=W,A "
           "for one layer; or a file of such lines")

@@ -78,7 +78,7 @@ static int runRun(RunRequest request, bool json) {
                  << " elements differ from the expected outputs\n";
   if (!result.firstMismatch.empty())
     llvm::outs() << "first: " << result.firstMismatch << "\n";
-  llvm::outs() << decimal(result.throughputPerS, 1) << " frames per second; "
+  llvm::outs() << rateText(result.throughputPerS) << " frames per second; "
                << "a frame took " << durationText(result.latencyUs * 1e-6)
                << ", from " << durationText(result.shortestUs * 1e-6) << " to "
                << durationText(result.longestUs * 1e-6) << "\n";

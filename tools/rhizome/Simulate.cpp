@@ -34,8 +34,8 @@ static llvm::json::Array partiesOf(const SimulateResult &result) {
 static void printCluster(const SimulateResult &result) {
   if (result.throughputPerS > 0) {
     Table table({"", "predicted", "measured"});
-    table.add({"rate per s", decimal(result.predicted.throughputPerS, 0),
-               decimal(result.throughputPerS, 0)});
+    table.add({"rate per s", rateText(result.predicted.throughputPerS),
+               rateText(result.throughputPerS)});
     table.add({"latency", durationText(result.predicted.latencyUs * 1e-6),
                durationText(result.latencyUs * 1e-6)});
     table.print();

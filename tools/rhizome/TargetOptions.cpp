@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "TargetOptions.h"
 #include "Config.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/raw_ostream.h"
 #include <set>
@@ -108,8 +109,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       .add_option(
           "--clock-mhz", options.clock,
           "the clock of every design from 0.001 to 10000 MHz, otherwise "
-          "the device's; auto: the best that the delays of the device's "
-          "family allow")
+          "the device's; auto: the one that serves the goal best, up to the "
+          "fastest that the delays of the device's family allow")
       ->option_text("MHZ|auto")
       ->check([](const std::string &text) -> std::string {
         double mhz;
@@ -260,7 +261,7 @@ void cli::printNodes(const Plan &plan) {
         empty ? "" : node.operations.back().name,
         grouped(int64_t(node.actors.size())),
         grouped(node.predicted.intervalCycles),
-        decimal(node.predicted.throughputPerS, 0)};
+        rateText(node.predicted.throughputPerS)};
     for (const std::string &kind : kinds) {
       auto share = node.utilization.find(kind);
       row.push_back(share == node.utilization.end()

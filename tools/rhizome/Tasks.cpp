@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Tasks.h"
 #include "Output.h"
+#include "rhizome/Support/Units.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -21,7 +22,7 @@ static void printStates(const PlannedTasks &planned, double latencyUs) {
   llvm::outs() << "  a frame begins when the one before has ended";
   if (latencyUs > 0)
     llvm::outs() << ": the device, the host and copies take " << decimal(us, 1)
-                 << " us, at most " << decimal(1e6 / us, 0)
+                 << " us, at most " << rateText(1e6 / us)
                  << " frames per second";
   llvm::outs() << "\n";
 }

@@ -62,8 +62,9 @@ static void groupOptions(CLI::App &app) {
         {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz",
          "--border"}},
        {"Goal and plan",
-        {"--goal", "--accept-nearest", "--steer", "--plan", "--weights",
-         "--state-home", "--hide-states", "--constraints"}},
+        {"--goal", "--accuracy", "--accuracy-loss", "--accept-nearest",
+         "--steer", "--plan", "--weights", "--state-home", "--hide-states",
+         "--constraints"}},
        {"Model",
         {"--shape", "--input-type", "--state", "--number-format",
          "--tensor-format", "--raw-integers"}},
@@ -158,6 +159,7 @@ int main(int argc, char **argv) {
   cli::addEmbed(app, run);
   cli::addEvaluate(app, run);
   cli::addTrace(app, run);
+  cli::addPrecision(app, run);
   cli::addCoverage(app, run);
   cli::addFormats(app, run);
   cli::addSynth(app, run);

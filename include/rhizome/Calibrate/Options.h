@@ -30,6 +30,8 @@ struct Options {
   std::optional<double> maxLoss;
   /// Likewise, as long as every output keeps this signal-to-noise ratio, in dB.
   std::optional<double> minSnr;
+  /// Report::narrowings is wanted.
+  bool measuresNarrowings = false;
 };
 
 /// One tensor that is rounded, or the last layer, which is not.
@@ -45,6 +47,14 @@ struct Layer {
   double saturated = 0;
 };
 
+/// One width, one bit less while all others keep the reals.
+struct Narrowing {
+  std::string layer;
+  bool weights = false; ///< or activations
+  unsigned to = 0;      ///< bits
+  double noise = 0;     ///< added at the worst output, relative to the signal
+};
+
 struct Report {
   std::string method;
   int64_t frames = 0;
@@ -54,5 +64,8 @@ struct Report {
   /// Pairs of layers whose channels were equalized, and `snr` without that.
   int64_t equalized = 0;
   double snrPlain = 0;
+  /// If asked for: of every layer whose widths are open, bit by bit down from
+  /// the widths of the options.
+  std::vector<Narrowing> narrowings;
 };
 } // namespace rhizome::calibrate

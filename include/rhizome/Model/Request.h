@@ -46,6 +46,10 @@ struct Calibration {
   DataRequest data;
   int64_t frames = 200; ///< at most
   calibrate::Options options;
+  bool hasWidths = false; ///< the user says what all layers have
+  /// If there is one, the first model that is quantized is left here, for
+  /// others of the same request; these fill no report.
+  std::shared_ptr<std::string> kept = nullptr;
   /// Filled once the model was quantized.
   std::shared_ptr<calibrate::Report> report =
       std::make_shared<calibrate::Report>();
