@@ -50,8 +50,9 @@ static void printFound(const Found &found) {
     return decimal(100 * double(correct) / double(found.frames), 2);
   };
   llvm::outs() << found.model << " on " << found.target << ", " << found.goal
-               << ": at least " << grouped(found.needed) << " of "
-               << counted(found.frames, "frame") << " right ("
+               << "\n"
+               << grouped(found.needed) << " of "
+               << counted(found.frames, "frame") << " must be right ("
                << percentOf(found.needed) << " %); without rounding "
                << grouped(found.floatCorrect) << " are ("
                << percentOf(found.floatCorrect) << " %)\n\n";
