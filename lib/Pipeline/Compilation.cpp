@@ -347,8 +347,8 @@ static Rank rankOf(const explore::Result &found, const explore::Goal &goal,
 
 /// Of --clock-mhz auto: what takes several cycles at the best clock may take
 /// one at a part of it. Goes down in quarters of the best clock as long as that
-/// serves the goal better or the goal is missed, then looks an eighth above and
-/// below. Where all clocks miss the goal, the best clock has the nearest plan.
+/// serves the goal better or a bound of the latency is missed, then looks an
+/// eighth above and below. If all miss the goal, the best clock is taken.
 FailureOr<explore::Result>
 Compilation::exploreClocks(const explore::Goal &wanted,
                            const explore::Steering &steering) {
@@ -399,7 +399,8 @@ Compilation::exploreClocks(const explore::Goal &wanted,
     const bool isBetter = isBetterAt(eighths);
     if (!bestRank)
       return failure();
-    if (!best.refused.empty() || (!isBetter && best.meetsGoal))
+    const bool mayHelp = !best.meetsGoal && wanted.latency > 0;
+    if (!best.refused.empty() || (!isBetter && !mayHelp))
       break;
   }
   if (bestAt < 8)
