@@ -324,7 +324,7 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
 }
 
 namespace {
-/// How well a plan serves a goal, the best first: whether it meets the goal,
+/// How well a plan serves a goal, the best first: whether it misses the goal,
 /// then what the goal wants least of, then the share of the devices.
 using Rank = std::tuple<bool, double, double>;
 } // namespace
@@ -347,7 +347,8 @@ static Rank rankOf(const explore::Result &found, const explore::Goal &goal,
 
 /// Of --clock-mhz auto: what takes several cycles at the best clock may take
 /// one at a part of it. Goes down in quarters of the best clock as long as that
-/// serves the goal better, then looks an eighth above and below.
+/// serves the goal better or a bound of the latency is missed, then looks an
+/// eighth above and below. If all miss the goal, the best clock is taken.
 FailureOr<explore::Result>
 Compilation::exploreClocks(const explore::Goal &wanted,
                            const explore::Steering &steering) {
@@ -383,8 +384,8 @@ Compilation::exploreClocks(const explore::Goal &wanted,
     }
     const Rank rank = rankOf(*found, wanted, places);
     explore::detach(*found);
-    const bool isBetter =
-        !bestRank || (found->refused.empty() && rank < *bestRank);
+    const bool isBetter = !bestRank || (found->refused.empty() && found->fits &&
+                                        found->meetsGoal && rank < *bestRank);
     if (isBetter) {
       std::swap(best, *found);
       bestRank = rank;
@@ -394,11 +395,14 @@ Compilation::exploreClocks(const explore::Goal &wanted,
     explore::drop(*found);
     return isBetter;
   };
-  for (int eighths = 8; eighths > 0 && isBetterAt(eighths); eighths -= 2)
-    if (!best.refused.empty())
+  for (int eighths = 8; eighths > 0; eighths -= 2) {
+    const bool isBetter = isBetterAt(eighths);
+    if (!bestRank)
+      return failure();
+    const bool mayHelp = !best.meetsGoal && wanted.latency > 0;
+    if (!best.refused.empty() || (!isBetter && !mayHelp))
       break;
-  if (!bestRank)
-    return failure();
+  }
   if (bestAt < 8)
     for (int eighths : {bestAt + 1, bestAt - 1})
       isBetterAt(eighths);

@@ -35,15 +35,15 @@ class Widths:
         return Widths({name: pair(bits)
                        for name, bits in point["widths"].items()},
                       pair(point["uniform"]) if point["uniform"] else None,
-                      point["accuracy"],
-                      point["keeps_accuracy"], point["meets_goal"],
+                      point["accuracy"], point["keeps_accuracy"],
+                      point["meets_goal"],
                       Summary.of(point["predicted"]), point["share"],
                       point["pareto"])
 
 
 class Precision:
-    """What `precision` found: `chosen`, `uniform` (the best with one width for
-    all, None if none keeps the accuracy), all `choices`, and their `picture`
+    """What `precision` found: `chosen`, `uniform` (the best with the same
+    widths in all layers, None if none keeps the accuracy), all `choices`, and their `picture`
     as SVG, which a notebook shows."""
 
     def __init__(self, json: Answer, picture: str) -> None:
@@ -73,7 +73,8 @@ class Precision:
     def _repr_html_(self) -> str:
         def row(each: Widths) -> Tuple[str, ...]:
             p = each.predicted
-            return (f"{100 * each.accuracy:.2f}", shown("throughput_per_s", p.throughput_per_s),
+            return (f"{100 * each.accuracy:.2f}",
+                    shown("throughput_per_s", p.throughput_per_s),
                     number(p.latency_us), number(p.lut), number(p.dsp),
                     ", ".join(f"{name} {w}/{a}"
                               for name, (w, a) in each.widths.items()))

@@ -242,6 +242,14 @@ def told(suite):
                 and searched["clock_mhz"] < 200,
                 f"auto for the least latency: {searched['clock_mhz']} MHz, "
                 f"{1000 * searched['latency_us']:.1f} ns")
+    missed = suite.run(*jets[:6], "--goal", "latency=36ns", "--clock-mhz", "282",
+                       "--json")
+    met = suite.run(*jets[:6], "--goal", "latency=36ns", "--clock-mhz", "auto",
+                    "--json")
+    suite.check(missed.status == 1 and met.status == 0 and
+                met.json["predicted"]["latency_us"] <= 0.036,
+                f"a latency that only longer cycles reach: {met.message[:200]}",
+                met.command)
     result = plan("--clock-mhz", "auto", "--board", "icebreaker")
     suite.check(result.status == 1 and "oscillator of icebreaker" in result.err,
                 f"a board's clock: {result.err[:200]}")

@@ -50,8 +50,9 @@ static void printFound(const Found &found) {
     return decimal(100 * double(correct) / double(found.frames), 2);
   };
   llvm::outs() << found.model << " on " << found.target << ", " << found.goal
-               << ": at least " << grouped(found.needed) << " of "
-               << counted(found.frames, "frame") << " right ("
+               << "\n"
+               << grouped(found.needed) << " of "
+               << counted(found.frames, "frame") << " must be right ("
                << percentOf(found.needed) << " %); without rounding "
                << grouped(found.floatCorrect) << " are ("
                << percentOf(found.floatCorrect) << " %)\n\n";
@@ -77,9 +78,9 @@ static void printFound(const Found &found) {
                decimal(100 * point->share, 1), widthsText(found, *point)});
   table.print();
   llvm::outs() << "=> is the choice, = the best of those with the same widths "
-                  "in all layers that keep\nthe accuracy. Of the others, each "
-                  "is better than any other one in accuracy, rate,\nlatency or "
-                  "resources. "
+                  "in all layers that keep\nthe accuracy. The others are those "
+                  "that no choice beats in accuracy, rate, latency\nand "
+                  "resources at once. "
                << counted(int64_t(found.points.size()), "choice")
                << " were looked at.\n";
 }
