@@ -48,6 +48,15 @@ public:
       fill(int64_t());
   }
 
+  /// These bytes.
+  static Codes ofBytes(llvm::ArrayRef<char> values) {
+    Codes codes;
+    codes.count = values.size();
+    codes.data = std::make_unique_for_overwrite<char[]>(values.size());
+    std::copy(values.begin(), values.end(), codes.data.get());
+    return codes;
+  }
+
   size_t size() const { return count; }
   /// All numbers.
   std::vector<int64_t> all() const {

@@ -104,23 +104,28 @@ static OffsetRange offsetRange(const Corridor &c, Wide m, int64_t shift) {
 
 /// The least multiplier with the widest corridor, and its width (negative:
 /// none). Where the lines through two multipliers on either side of it meet is
-/// the next one to try (Kelley, J. SIAM 8, 1960), which takes few steps; with
-/// every other step the interval is halved as well, so that it ends.
+/// the next one to try (Kelley, J. SIAM 8, 1960), which takes few steps; should
+/// it take more, every other step halves the interval.
 static std::pair<Wide, Wide> bestMultiplier(const Corridor &c, Wide limit,
                                             int64_t shift) {
+  constexpr int kFew = 8;
   Wide low = 0, high = limit;
   // The lines on both sides: at a multiplier, a width and its growth.
   struct Line {
     Wide at, room;
     int64_t growth;
   };
-  std::optional<Line> left, right;
-  for (bool halves = false; low < high; halves = !halves) {
+  auto lineAt = [&](Wide m) {
+    OffsetRange range = offsetRange(c, m, shift);
+    return Line{m, range.room(), range.growth};
+  };
+  Line left = lineAt(low), right = lineAt(high);
+  for (int step = 0; low < high; ++step) {
     Wide middle = low + (high - low) / 2;
-    if (!halves && left && right && left->growth > right->growth)
-      middle = std::clamp((right->room - Wide(right->growth) * right->at -
-                           left->room + Wide(left->growth) * left->at) /
-                              (left->growth - right->growth),
+    if ((step < kFew || step % 2) && left.growth > right.growth)
+      middle = std::clamp((right.room - Wide(right.growth) * right.at -
+                           left.room + Wide(left.growth) * left.at) /
+                              (left.growth - right.growth),
                           low, high - 1);
     OffsetRange here = offsetRange(c, middle, shift),
                 next = offsetRange(c, middle + 1, shift);
