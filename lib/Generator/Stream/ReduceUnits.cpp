@@ -131,8 +131,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   const int64_t before = isStreamed(b.instance()) ? 1 : 2;
   const int64_t whole = simd / cascades.length, rest = simd % cascades.length;
   for (int64_t place = 0; place < cascades.length; ++place) {
-    // The last cascade ends where the others do.
-    const bool isInRest = place >= cascades.length - rest;
+    const bool isInRest = place >= cascades.length - rest; // ends as others do
     b.delay(double((whole + isInRest) * pixels * x), before + place);
   }
   auto delayWeights = [&](double columns, int64_t first = 0) {
