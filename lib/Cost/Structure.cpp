@@ -434,6 +434,12 @@ static Memory blocksOf(int64_t words, int64_t width, const CostContext &ctx,
         bestCost = cost;
         best = m;
       }
+      // Where a shape is deep enough, narrower ones take no fewer blocks; the
+      // widest one of half a block then takes no more than a whole one.
+      if (parts == 1 && port == ctx.bramPort >> half)
+        return best;
+      if (parts == 1)
+        break;
     }
   return best;
 }

@@ -17,6 +17,13 @@ public:
       : layout(layout), dies(int(layout.room.size())),
         streamsOf(layout.items.size()), used(layout.room.size()),
         wires(layout.room.size()) {
+    for (const Resources &die : layout.room) {
+      Room &room = rooms.emplace_back();
+      for (size_t k = 0; k < kOnChip; ++k) {
+        room.amount[k] = die.amount[k] * layout.share;
+        room.most[k] = room.amount[k] * (1 + 1e-12) + 1e-6;
+      }
+    }
     for (int s = 0; s < int(layout.streams.size()); ++s) {
       auto add = [&](int item) {
         if (item != Layout::kBorder &&
@@ -44,7 +51,12 @@ private:
   std::vector<std::vector<int>> streamsOf; ///< by item
   std::vector<int> on;                     ///< the die of each item
   std::vector<Cost> used;                  ///< of each die
-  std::vector<int64_t> wires;              ///< from each die to the next one
+  /// What may be used of a die, and what counts as no more than that.
+  struct Room {
+    std::array<double, kOnChip> amount, most;
+  };
+  std::vector<Room> rooms;
+  std::vector<int64_t> wires; ///< from each die to the next one
 
   int dieOf(int item) const {
     return item == Layout::kBorder ? layout.border : on[item];
@@ -77,7 +89,7 @@ private:
   }
   void place(std::vector<int> layout);
   double lacking(int die, const Cost &used) const;
-  double missing() const;
+  double missing(double enough = INFINITY) const;
   bool lacksWires() const;
   int64_t wiresInUse() const;
   bool mayMove(int item) const { return layout.items[item].die < 0; }
@@ -93,17 +105,17 @@ double Search::lacking(int die, const Cost &used) const {
     if (layout.errorBars && k < 2)
       need +=
           std::sqrt(std::max(0.0, k == 0 ? used.lutVariance : used.ffVariance));
-    double room = layout.room[die].amount[k] * layout.share;
-    if (need > room * (1 + 1e-12) + 1e-6)
-      sum += (need - room) / std::max(1.0, room);
+    if (const Room &room = rooms[die]; need > room.most[k])
+      sum += (need - room.amount[k]) / std::max(1.0, room.amount[k]);
   }
   return sum;
 }
 
-/// The shares of dies and wires that are missing; 0 if everything fits.
-double Search::missing() const {
+/// The shares of dies and wires that are missing; 0 if everything fits. Some
+/// number above `enough` if they are more than that.
+double Search::missing(double enough) const {
   double sum = 0;
-  for (int d = 0; d < dies; ++d) {
+  for (int d = 0; d < dies && sum <= enough; ++d) {
     sum += lacking(d, used[d]);
     if (wires[d] > layout.wires)
       sum += double(wires[d] - layout.wires) / double(layout.wires + 1);
@@ -201,7 +213,7 @@ bool Search::improve() {
   int64_t fewest = taken;
   std::array<int, 4> best{-1, 0, -1, 0}; // an item and its die, twice
   auto consider = [&](std::array<int, 4> change) {
-    double left = missing();
+    double left = missing(/*enough=*/least);
     int64_t count = wiresInUse();
     bool better = left < least - 1e-9 || (left <= least && count < fewest);
     if (better) {

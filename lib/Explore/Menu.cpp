@@ -490,9 +490,10 @@ void Menu::addChoices(const Steering &steering, OfferCache &cache) {
   free.assign(kinds, std::vector<std::vector<BeatFormat>>(stages));
   for (int kind = 0; kind < int(kinds); ++kind) {
     posed.kinds[kind].choices.resize(stages);
-    std::vector<Operation *> independent;
-    llvm::copy_if(order, std::back_inserter(independent),
-                  [](Operation *op) { return !followsUpstream(op); });
+    std::vector<Operation *> independent, others;
+    for (Operation *op : order)
+      (followsUpstream(op) ? others : independent).push_back(op);
+    cache.prepare(others, *devices[kind]);
     // An offer on no front of one generator is on no common front either.
     cache.prepare(independent, *devices[kind],
                   [&](const std::vector<Offer> &all) {

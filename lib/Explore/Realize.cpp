@@ -213,9 +213,12 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     }
 }
 
-/// Runs `work` on every node, on all threads: designs are independent.
+/// Runs `work` on every node, on all threads: designs are independent. A single
+/// node's work has parts for all of them.
 LogicalResult
 Realizer::forNodes(llvm::function_ref<LogicalResult(size_t)> work) {
+  if (result.nodes.size() == 1)
+    return work(0);
   std::vector<char> done(result.nodes.size());
   llvm::parallelFor(0, done.size(),
                     [&](size_t n) { done[n] = succeeded(work(n)); });
@@ -346,14 +349,14 @@ void Realizer::buildAll() {
 /// The resources of the node's design with its current buffers.
 void Realizer::price(NodeResult &node) {
   const CostContext &context = posed.cluster.places[node.place].context.cost;
-  node.resources =
-      gen::costOf(node.design, context, &node.images, &node.errors);
+  const auto actors = gen::costsOfActors(node.design, context, &node.images);
+  node.resources = gen::costOf(node.design, context, actors, &node.errors);
   const Dies &dies = problem.places[node.place].dies;
   if (dies.count() < 2)
     return;
   node.dies.clear();
   for (const DieCost &die :
-       costOfDies(node.design, rowOf(dies), context, &node.images))
+       costOfDies(node.design, rowOf(dies), context, actors))
     node.dies.push_back({die.resources, die.lutVariance, die.ffVariance});
   node.wires = wiresOf(node.design, rowOf(dies));
 }

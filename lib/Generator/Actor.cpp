@@ -90,16 +90,20 @@ int64_t serviceCycles(const Actor &actor) {
   return most;
 }
 
-void placeRoms(Actor &actor, const CostContext &ctx) {
+RomChoices placeRoms(Actor &actor, const CostContext &ctx) {
   const int64_t *values = actor.params.data();
-  for (const unit::Rom *rom : actor.roms()) {
-    int64_t words = rom->words(values), width = rom->width(values);
+  auto choiceOf = [&](int64_t words, int64_t width) -> RomChoice {
+    if (words <= 16)
+      return {};
     auto c = RomContents::expected(words, double(width), ctx.lutInputs);
-    actor.set(rom->placedBy,
-              words > 16 &&
-                  c.leaves + c.muxes >
-                      ctx.lutsOfABlock * cost::romOf(words, width, ctx).blocks);
+    return {c.leaves + c.muxes, cost::romOf(words, width, ctx).blocks};
+  };
+  RomChoices choices;
+  for (const unit::Rom *rom : actor.roms()) {
+    choices.push_back(choiceOf(rom->words(values), rom->width(values)));
+    actor.set(rom->placedBy, choices.back().isBlock(ctx.lutsOfABlock));
   }
+  return choices;
 }
 
 Structure structureOf(const Actor &actor, const CostContext &context,
@@ -122,7 +126,10 @@ Resources errorOf(const Actor &actor, const Resources &cost,
 
 Resources costOf(const Actor &actor, const CostContext &context,
                  const MemoryImages *images) {
-  Structure s = structureOf(actor, context, images);
+  return costOf(structureOf(actor, context, images), context);
+}
+
+Resources costOf(const Structure &s, const CostContext &context) {
   const CostModel::Unit &unit = context.model->of(s.unit);
   Resources r = s.exact;
   for (size_t t = 0; t < s.terms.size(); ++t)

@@ -9,6 +9,7 @@
 #include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Names.h"
+#include "llvm/Support/Parallel.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 #include <map>
@@ -609,19 +610,31 @@ static int dieOf(flow::ActorOp op, StringRef which) {
   return die ? int(die.getInt()) : 0;
 }
 
+std::vector<ActorCost> costsOfActors(flow::DesignOp design,
+                                     const CostContext &context,
+                                     const MemoryImages *images) {
+  std::vector<flow::ActorOp> ops(design.getBody().op_begin<flow::ActorOp>(),
+                                 design.getBody().op_end<flow::ActorOp>());
+  std::vector<ActorCost> costs(ops.size());
+  llvm::parallelFor(0, ops.size(), [&](size_t i) {
+    Actor actor = actorOf(ops[i]);
+    costs[i].cost = costOf(actor, context, images);
+    costs[i].error = errorOf(actor, costs[i].cost, context);
+  });
+  return costs;
+}
+
 std::vector<DieCost> costOfDies(flow::DesignOp design, const DieRow &dies,
                                 const CostContext &context,
-                                const MemoryImages *images) {
+                                llvm::ArrayRef<ActorCost> actors) {
   std::vector<DieCost> costs(static_cast<size_t>(dies.count));
   costs[size_t(dies.memory)].resources += costOfArbiters(design, context);
-  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    Actor actor = actorOf(op);
-    Resources cost = costOf(actor, context, images);
-    Resources off = errorOf(actor, cost, context);
+  for (auto [op, actor] :
+       llvm::zip_equal(design.getBody().getOps<flow::ActorOp>(), actors)) {
     DieCost &there = costs[size_t(dieOf(op, kDie))];
-    there.resources += cost;
-    there.lutVariance += off.lut() * off.lut();
-    there.ffVariance += off.ff() * off.ff();
+    there.resources += actor.cost;
+    there.lutVariance += actor.error.lut() * actor.error.lut();
+    there.ffVariance += actor.error.ff() * actor.error.ff();
   }
   return costs;
 }
@@ -646,22 +659,22 @@ std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies) {
 }
 
 Resources costOf(flow::DesignOp design, const CostContext &context,
-                 const MemoryImages *images, Resources *error) {
+                 llvm::ArrayRef<ActorCost> actors, Resources *error) {
   Resources sum = costOfArbiters(design, context), squares;
-  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    Actor actor = actorOf(op);
-    Resources cost = costOf(actor, context, images);
-    sum += cost;
-    if (!error)
-      continue;
-    Resources off = errorOf(actor, cost, context);
-    squares.lut() += off.lut() * off.lut();
-    squares.ff() += off.ff() * off.ff();
+  for (const ActorCost &actor : actors) {
+    sum += actor.cost;
+    squares.lut() += actor.error.lut() * actor.error.lut();
+    squares.ff() += actor.error.ff() * actor.error.ff();
   }
   if (error) {
     error->lut() = std::sqrt(squares.lut());
     error->ff() = std::sqrt(squares.ff());
   }
   return sum;
+}
+
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 const MemoryImages *images, Resources *error) {
+  return costOf(design, context, costsOfActors(design, context, images), error);
 }
 } // namespace rhizome::gen

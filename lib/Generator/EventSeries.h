@@ -246,6 +246,31 @@ struct ChannelState {
       return -1; // nothing to wait for
     return watched ? visible.reached(n) : pushed.reached(n);
   }
+  /// Equal batches, one after the other, at these times.
+  void pushAll(int64_t tokens, llvm::ArrayRef<int64_t> times) {
+    if (watched) {
+      for (int64_t time : times)
+        push(tokens, time);
+      return;
+    }
+    pushed.reserve(int64_t(times.size()));
+    Series::Writer writer(pushed, tokens);
+    for (int64_t time : times)
+      writer.add(time + latency);
+    writer.finish(pushed);
+  }
+  void popAll(int64_t tokens, llvm::ArrayRef<int64_t> times) {
+    if (watched || capacity >= kUnbounded) {
+      for (int64_t time : times)
+        pop(tokens, time);
+      return;
+    }
+    popped.reserve(int64_t(times.size()));
+    Series::Writer writer(popped, tokens);
+    for (int64_t time : times)
+      writer.add(time + returns);
+    writer.finish(popped);
+  }
   /// Tokens that were visible since then were needed now.
   void noteWait(int64_t since, int64_t time) {
     waited = std::min(waited, time - since);

@@ -21,6 +21,7 @@ using events::Ending;
 using events::MemoryState;
 using events::ProcessState;
 using events::Series;
+using events::SimplePhase;
 
 static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0 ||
@@ -129,10 +130,16 @@ Simulation::State::State(const ProcessNetwork &network,
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
   }
   for (auto [p, process] : llvm::zip_equal(processes, network.processes)) {
-    p.isSimple = p.inputs.size() == 1 && p.outputs.size() == 1 &&
+    p.isSimple = process.memory < 0 && process.offers.empty() &&
+                 p.inputs.size() == 1 && p.outputs.size() == 1 &&
                  p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
-    if (p.isSimple && process.memory < 0)
-      p.folds = foldsOf(process);
+    if (!p.isSimple)
+      continue;
+    p.folds = foldsOf(process);
+    for (const Phase &phase : process.phases)
+      p.phases.push_back({phase.repeat, countAt(phase.need, 0),
+                          countAt(phase.consume, 0),
+                          countAt(phase.produce, 0)});
   }
   result = {};
   result.firstOut.resize(sinks);
@@ -165,65 +172,104 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
 
 /// So many firings, which tokens and places allow, of a simple process: in
 /// registers.
-static void fireSimple(const Phase &phase, ProcessState &state, int64_t firings,
-                       int64_t earliest) {
+static void fireSimple(const SimplePhase &phase, ProcessState &state,
+                       int64_t firings) {
+  const auto [repeat, need, consume, produce] = phase;
   ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
-  int64_t need = countAt(phase.need, 0), consume = countAt(phase.consume, 0),
-          produce = countAt(phase.produce, 0), last = state.last,
-          latency = out.latency, returns = in.returns;
-  in.popped.reserve(consume > 0 ? firings : 0);
-  out.pushed.reserve(produce > 0 ? firings : 0);
+  int64_t last = state.last, latency = out.latency, returns = in.returns;
+  if (consume > 0)
+    in.popped.reserve(firings);
+  if (produce > 0)
+    out.pushed.reserve(firings);
   Series::Reader tokens(in.pushed, in.popped.total + need, consume),
       places(out.popped, out.pushed.total + produce - out.capacity, produce);
   Series::Writer pops(in.popped, consume), pushes(out.pushed, produce);
-  for (int64_t i = 0; i < firings; ++i) {
-    last = std::max(last + 1, earliest);
-    if (need > 0)
-      last = std::max(last, tokens.next());
-    if (produce > 0) {
+  if (produce == 0) { // as most are
+    for (int64_t i = 0; i < firings; ++i) {
+      last = need > 0 ? std::max(last + 1, tokens.next()) : last + 1;
+      if (consume > 0)
+        pops.add(last + returns);
+    }
+  } else {
+    for (int64_t i = 0; i < firings; ++i) {
+      ++last;
+      if (need > 0)
+        last = std::max(last, tokens.next());
       last = std::max(last, places.next() + 1);
       pushes.add(last + latency);
+      if (consume > 0)
+        pops.add(last + returns);
     }
-    if (consume > 0)
-      pops.add(last + returns);
+    places.finish(out.popped);
+    pushes.finish(out.pushed);
   }
-  tokens.finish(in.pushed);
-  places.finish(out.popped);
-  pops.finish(in.popped);
-  pushes.finish(out.pushed);
+  if (need > 0)
+    tokens.finish(in.pushed);
+  if (consume > 0)
+    pops.finish(in.popped);
   state.last = last;
 }
 
-/// The same for any process.
+/// The same for any process: port by port, for so many firings at once.
 static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
                     int64_t earliest) {
-  for (int64_t n = 0; n < firings; ++n) {
-    int64_t time = std::max(state.last + 1, earliest);
-    for (size_t i = 0; i < phase.need.size(); ++i)
-      if (phase.need[i] > 0) {
-        ChannelState &c = *state.inputs[i];
-        time = std::max(time, c.seen(c.popped.total + phase.need[i]));
+  constexpr int64_t kAtOnce = 64;
+  int64_t times[kAtOnce];
+  llvm::SmallVector<int64_t, 2 * kAtOnce> since; // for watched inputs
+  for (int64_t n; firings > 0; firings -= n) {
+    n = std::min(firings, kAtOnce);
+    std::fill_n(times, n, earliest);
+    since.clear();
+    for (size_t i = 0; i < phase.need.size(); ++i) {
+      ChannelState &c = *state.inputs[i];
+      if (phase.need[i] <= 0 || c.isEndless)
+        continue;
+      const int64_t consume = countAt(phase.consume, i);
+      int64_t needed = c.popped.total + phase.need[i];
+      if (c.watched) {
+        for (int64_t k = 0; k < n; ++k, needed += consume) {
+          since.push_back(c.visible.reached(needed));
+          times[k] = std::max(times[k], since.back());
+        }
+        continue;
       }
-    for (size_t k = 0; k < phase.produce.size(); ++k)
-      if (phase.produce[k] > 0) {
-        ChannelState &c = *state.outputs[k];
-        int64_t freed = c.pushed.total + phase.produce[k] - c.capacity;
-        time = std::max(time, c.popped.reached(freed) + 1);
-      }
-    for (size_t i = 0; i < phase.need.size(); ++i)
-      if (ChannelState &c = *state.inputs[i]; phase.need[i] > 0) {
-        if (c.watched)
-          c.noteWait(c.seen(c.popped.total + phase.need[i]), time);
-        if (c.isEndless)
+      Series::Reader tokens(c.pushed, needed, consume);
+      for (int64_t k = 0; k < n; ++k)
+        times[k] = std::max(times[k], tokens.next());
+      tokens.finish(c.pushed);
+    }
+    for (size_t o = 0; o < phase.produce.size(); ++o) {
+      ChannelState &c = *state.outputs[o];
+      const int64_t produce = phase.produce[o];
+      if (produce <= 0 || c.capacity >= events::kUnbounded)
+        continue;
+      Series::Reader places(c.popped, c.pushed.total + produce - c.capacity,
+                            produce);
+      for (int64_t k = 0; k < n; ++k)
+        times[k] = std::max(times[k], places.next() + 1);
+      places.finish(c.popped);
+    }
+    for (int64_t k = 0; k < n; ++k)
+      times[k] = state.last = std::max(times[k], state.last + 1);
+    const auto all = llvm::ArrayRef(times, size_t(n));
+    const int64_t *visible = since.data();
+    for (size_t i = 0; i < phase.need.size(); ++i) {
+      ChannelState &c = *state.inputs[i];
+      if (phase.need[i] <= 0)
+        continue;
+      if (c.watched && !c.isEndless)
+        for (int64_t time : all)
+          c.noteWait(*visible++, time);
+      if (c.isEndless)
+        for (int64_t time : all)
           c.needed.add(1, time);
-      }
+    }
     for (size_t i = 0; i < phase.consume.size(); ++i)
       if (phase.consume[i] > 0)
-        state.inputs[i]->pop(phase.consume[i], time);
-    for (size_t k = 0; k < phase.produce.size(); ++k)
-      if (phase.produce[k] > 0)
-        state.outputs[k]->push(phase.produce[k], time);
-    state.last = time;
+        state.inputs[i]->popAll(phase.consume[i], all);
+    for (size_t o = 0; o < phase.produce.size(); ++o)
+      if (phase.produce[o] > 0)
+        state.outputs[o]->pushAll(phase.produce[o], all);
   }
 }
 
@@ -240,10 +286,7 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
       firings = withPlaces(*state.outputs[k], phase.produce[k], firings);
   if (firings == 0)
     return 0;
-  if (state.isSimple)
-    fireSimple(phase, state, firings, earliest);
-  else
-    fireAny(phase, state, firings, earliest);
+  fireAny(phase, state, firings, earliest);
   for (ChannelState *c : state.inputs)
     if (c->popped.total >= c->producerWaits)
       wake(c->producer, c->producerWaits);
@@ -365,12 +408,48 @@ void Simulation::State::endPhase(int p) {
     result.lastOut[s.sink].back() = s.last;
 }
 
+/// Fires a simple process as often as it can. Whom that wakes is found out
+/// once, at the end.
+void Simulation::State::advanceSimple(int p, int frames) {
+  const Process &process = network.processes[p];
+  ProcessState &s = processes[p];
+  ChannelState &in = *s.inputs[0], &out = *s.outputs[0];
+  while (s.frame < frames) {
+    const SimplePhase &phase = s.phases[s.phase];
+    int64_t fired = s.first ? 1 : phase.repeat - s.done;
+    if (phase.need > 0)
+      fired = withTokens(in, phase.need, phase.consume, fired);
+    if (phase.produce > 0 && fired > 0)
+      fired = withPlaces(out, phase.produce, fired);
+    if (fired == 0)
+      break; // something else will wake it
+    fireSimple(phase, s, fired);
+    if (s.first)
+      note(p, s.last);
+    s.first = false;
+    s.done += fired;
+    if (s.done < phase.repeat) {
+      s.done += leap(s, process.phases[s.phase]);
+      continue;
+    }
+    endPhase(p);
+    if (s.folds > 0 && s.phase == 0 && !s.first)
+      leapRounds(s, process);
+  }
+  if (in.popped.total >= in.producerWaits)
+    wake(in.producer, in.producerWaits);
+  if (out.pushed.total >= out.consumerWaits)
+    wake(out.consumer, out.consumerWaits);
+}
+
 /// Fires a process as often as it can.
 void Simulation::State::advance(int p, int frames) {
   const Process &process = network.processes[p];
   ProcessState &s = processes[p];
   if (process.memory >= 0)
     return reads ? ask(p) : void();
+  if (s.isSimple)
+    return advanceSimple(p, frames);
   while (s.frame < frames) {
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();

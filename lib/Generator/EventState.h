@@ -7,6 +7,11 @@
 
 namespace rhizome::gen {
 namespace events {
+/// A phase of a process with one input and one output.
+struct SimplePhase {
+  int64_t repeat, need, consume, produce;
+};
+
 struct ProcessState {
   size_t phase = 0;
   int64_t done = 0;    ///< firings of the current phase
@@ -17,7 +22,9 @@ struct ProcessState {
   int64_t offered = 0; ///< firings of those that it stands for
   bool first = true;   ///< the next firing is the first of a frame
   bool queued = false;
-  bool isSimple = false; ///< one input, one output, both of few places
+  /// One input and one output, both of few places: its phases.
+  bool isSimple = false;
+  std::vector<SimplePhase> phases = {};
   /// If each of its rounds takes so many tokens, one by one, and the last
   /// firing makes one: their number.
   int64_t folds = 0;
@@ -108,6 +115,7 @@ struct Simulation::State {
   void leapRounds(events::ProcessState &taker, const Process &process);
   void endPhase(int p);
   void advance(int p, int frames);
+  void advanceSimple(int p, int frames);
   void ask(int p);
   bool grant();
   void serve(events::MemoryState &memory, size_t reader, int64_t cycle);

@@ -28,8 +28,11 @@ Body &Body::chain(Actor actor, const BeatFormat &output) {
 }
 
 PriceList::Price PriceList::finishAlone(Actor &actor,
-                                        const CostContext &context) {
-  placeRoms(actor, context);
+                                        const CostContext &context,
+                                        RomChoices *roms) {
+  RomChoices choices = placeRoms(actor, context);
+  if (roms)
+    *roms = std::move(choices);
   sizeOutput(actor);
   Price price;
   price.cost = costOf(actor, context);

@@ -80,6 +80,20 @@ void OfferCache::prepare(llvm::ArrayRef<Operation *> ops,
   }
 }
 
+void OfferCache::prepare(llvm::ArrayRef<Operation *> ops,
+                         const DeviceContext &device) {
+  std::set<Key> seen;
+  std::vector<Operation *> distinct;
+  for (Operation *op : ops)
+    if (seen.insert(keyOf(op, device)).second)
+      distinct.push_back(op);
+  llvm::parallelFor(0, distinct.size(), [&](size_t i) {
+    for (const auto &generator : allGenerators())
+      if (!generator->coverage(distinct[i]))
+        generator->prepare(distinct[i], device);
+  });
+}
+
 std::vector<std::vector<std::vector<Offer>>>
 offersFor(llvm::ArrayRef<Operation *> ops, const DeviceContext &device,
           llvm::function_ref<void(std::vector<Offer> &)> take) {

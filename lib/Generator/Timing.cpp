@@ -443,29 +443,50 @@ void BufferSizing::Run::setDepths(bool keepsPace) {
 
 static constexpr int kRoughly = 2;
 
+/// The firings of the busiest process in a frame: in the long run no interval
+/// is shorter.
+static double leastInterval(const ProcessNetwork &network) {
+  int64_t most = 0;
+  for (const Process &process : network.processes) {
+    int64_t firings = 0;
+    for (const Phase &phase : process.phases)
+      firings += phase.repeat * process.periods;
+    if (process.memory < 0)
+      most = std::max(most, firings);
+  }
+  return double(most);
+}
+
 /// Where what follows a join is slower than what comes before it, both operands
 /// pile up in buffers without bounds, frame after frame. They need not: while
 /// the first frame comes, nothing waits for a frame before it, and a buffer
 /// that holds as much delays none that is slower. So these depths are taken if
-/// the design is as fast with them as it is without bounds; its timing.
+/// the design is as fast with them as it is without bounds; its timing. It is
+/// if its busiest process never waits and the first frame is as early;
+/// otherwise a second frame without bounds tells.
 FailureOr<std::optional<Timing>> BufferSizing::Run::withPace() {
-  if (failed(upTo(1)))
+  constexpr double kSame = 1 + 1e-9;
+  auto first = upTo(1);
+  if (failed(first))
     return failure();
+  const int64_t latency = (*first)->latency();
   setDepths(/*keepsPace=*/true);
   const ProcessNetwork paced = networkOf(design);
+  Simulation trial = withoutSpans(paced);
+  std::optional<Timing> timing;
+  if (!trial.upTo(kShort - 1).deadlock)
+    timing = timingOf(trial, /*simulates=*/true);
+  if (timing && timing->intervalCycles <= leastInterval(paced) * kSame &&
+      timing->latencyCycles <= latency)
+    return timing;
   auto free = upTo(kRoughly);
   if (failed(free))
     return failure();
   if (simulation->knowsAll()) // and nothing piles up
     return std::optional<Timing>();
-  const double interval = (*free)->interval(0);
-  Simulation trial = withoutSpans(paced);
-  if (trial.upTo(kShort - 1).deadlock)
-    return std::optional<Timing>();
-  Timing timing = *timingOf(trial, /*simulates=*/true);
-  if (timing.intervalCycles > interval * (1 + 1e-9))
-    return std::optional<Timing>();
-  return std::optional(timing);
+  if (timing && timing->intervalCycles > (*free)->interval(0) * kSame)
+    timing.reset();
+  return timing;
 }
 
 BufferSizing::BufferSizing(flow::DesignOp design)

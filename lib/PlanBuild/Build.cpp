@@ -288,7 +288,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     planned.name = actor.name;
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
     planned.intervalCycles = gen::serviceCycles(actor);
-    gen::Resources r = gen::costOf(actor, cost, &result.images);
+    gen::Resources r = gen::costOf(structure, cost);
     // If rounded, they would not add up to the node's prediction.
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
       if (r.amount[k] > 0)

@@ -167,8 +167,9 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
     return;
   const gen::DieRow row{int(dies.size()), device.dies.registers,
                         device.dies.border, device.dies.memory};
-  auto costs =
-      gen::costOfDies(run.design, row, place.context.cost, &run.images);
+  auto costs = gen::costOfDies(
+      run.design, row, place.context.cost,
+      gen::costsOfActors(run.design, place.context.cost, &run.images));
   auto wires = gen::wiresOf(run.design, row);
   for (size_t d = 0; d < dies.size(); ++d) {
     PlannedDie die;

@@ -309,10 +309,16 @@ std::shared_ptr<const ExactConstant> ConstantEvaluator::compute(Value value) {
     return nullptr;
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   if (auto constant = dyn_cast<osa::ConstantOp>(op)) {
-    if (auto codes = osa::constantInts(value)) {
+    if (osa::isConstantInts(value)) {
       auto out = std::make_shared<ExactConstant>();
       out->shape = shape.vec();
-      out->codes = Codes(*codes);
+      // As most weights are stored.
+      const ElementsAttr stored = constant.getValue();
+      if (num::elementInt(value.getType()).getIsSigned() &&
+          stored.getElementType().isInteger(8) && !stored.isSplat())
+        out->codes = Codes::ofBytes(osa::rawValues(stored));
+      else
+        out->codes = Codes(*osa::constantInts(value));
       out->scales = {1};
       return out;
     }

@@ -48,7 +48,40 @@ public:
       fill(int64_t());
   }
 
+  /// These bytes.
+  static Codes ofBytes(llvm::ArrayRef<char> values) {
+    Codes codes;
+    codes.count = values.size();
+    codes.data = std::make_unique_for_overwrite<char[]>(values.size());
+    std::copy(values.begin(), values.end(), codes.data.get());
+    return codes;
+  }
+
   size_t size() const { return count; }
+  /// All numbers.
+  std::vector<int64_t> all() const {
+    std::vector<int64_t> out(count);
+    auto copy = [&]<class Word>(Word word) {
+      for (size_t i = 0; i < count; ++i) {
+        std::memcpy(&word, &data[i * sizeof word], sizeof word);
+        out[i] = word;
+      }
+    };
+    switch (bytes) {
+    case 1:
+      copy(int8_t());
+      break;
+    case 2:
+      copy(int16_t());
+      break;
+    case 4:
+      copy(int32_t());
+      break;
+    default:
+      copy(int64_t());
+    }
+    return out;
+  }
   int64_t operator[](size_t i) const {
     auto load = [&]<class Word>(Word word) {
       std::memcpy(&word, &data[i * sizeof word], sizeof word);
@@ -93,6 +126,12 @@ struct ExactConstant {
   }
   /// True if all elements are in group 0.
   bool isOneGroup() const { return groups.empty() && cycle.count == 1; }
+  /// The same of so many elements from the first on; maybe false if they are.
+  bool isOneGroup(size_t first, size_t count) const {
+    return isOneGroup() ||
+           (groups.empty() && count > 0 &&
+            first / cycle.inner == (first + count - 1) / cycle.inner);
+  }
   mpq_class at(size_t i) const { return codes[i] * scales[group(i)]; }
 };
 

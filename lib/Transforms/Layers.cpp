@@ -31,14 +31,16 @@ struct Weights {
 /// impossible.
 static std::string splitWeights(const ExactConstant &c, Weights &out) {
   out.outputs = c.shape[0];
-  out.codes.resize(c.size());
-  for (size_t i = 0; i < c.size(); ++i)
-    out.codes[i] = c.codes[i];
+  out.codes = c.codes.all();
   int64_t perOutput = int64_t(c.size()) / out.outputs;
   for (int64_t o = 0; o < out.outputs; ++o) {
     int64_t *codes = out.codes.data() + o * perOutput;
     std::optional<uint32_t> group;
-    for (int64_t i = 0; i < perOutput; ++i) {
+    const bool isOneGroup = c.isOneGroup(size_t(o * perOutput), perOutput);
+    if (isOneGroup && std::any_of(codes, codes + perOutput,
+                                  [](int64_t code) { return code != 0; }))
+      group = c.group(size_t(o * perOutput));
+    for (int64_t i = 0; i < perOutput && !isOneGroup; ++i) {
       uint32_t g = c.group(o * perOutput + i);
       if (codes[i] != 0 && group && *group != g &&
           c.scales[*group] != c.scales[g])

@@ -35,10 +35,22 @@ static Wide cross(Point o, Point a, Point b) {
 /// Keeps the hull of points sorted by x (and level): the upper one for sign
 /// −1, the lower one for sign 1.
 static std::vector<Point> hull(const std::vector<Point> &points, int sign) {
+  // Products of differences of narrow numbers need no wide ones.
+  constexpr int64_t kNarrow = int64_t(1) << 28;
+  const bool isNarrow =
+      std::all_of(points.begin(), points.end(), [](const Point &p) {
+        return std::abs(p.x) < kNarrow && std::abs(p.level) < kNarrow;
+      });
+  auto turns = [&](Point o, Point a, Point b) {
+    if (isNarrow)
+      return sign * ((a.x - o.x) * (b.level - o.level) -
+                     (a.level - o.level) * (b.x - o.x)) >
+             0;
+    return sign * cross(o, a, b) > 0;
+  };
   std::vector<Point> out;
   for (Point p : points) {
-    while (out.size() >= 2 &&
-           sign * cross(out[out.size() - 2], out.back(), p) <= 0)
+    while (out.size() >= 2 && !turns(out[out.size() - 2], out.back(), p))
       out.pop_back();
     out.push_back(p);
   }
@@ -62,34 +74,70 @@ static Corridor makeCorridor(const Steps &steps, int64_t lo, int64_t hi) {
   return {hull(above, -1), hull(below, 1)};
 }
 
-/// The range of b in the corridor, given m and the shift.
-static std::pair<Wide, Wide> offsetRange(const Corridor &c, Wide m,
-                                         int64_t shift) {
+namespace {
+/// The range of b in the corridor, given m and the shift, and by how much its
+/// width grows with m at most: a line through it is on or above all others.
+struct OffsetRange {
+  Wide low, high;
+  int64_t growth = 0;
+  Wide room() const { return high - low; }
+};
+} // namespace
+
+static OffsetRange offsetRange(const Corridor &c, Wide m, int64_t shift) {
   Wide none = Wide(1) << 125;
-  Wide low = -none, high = none;
+  OffsetRange range{-none, none};
+  int64_t above = 0, below = 0;
   for (Point p : c.above)
-    low = std::max(low, (Wide(p.level) << shift) - m * p.x);
+    if (Wide b = (Wide(p.level) << shift) - m * p.x; b > range.low) {
+      range.low = b;
+      above = p.x;
+    }
   for (Point p : c.below)
-    high = std::min(high, (Wide(p.level) << shift) - m * p.x - 1);
-  return {low, high};
+    if (Wide b = (Wide(p.level) << shift) - m * p.x - 1; b < range.high) {
+      range.high = b;
+      below = p.x;
+    }
+  range.growth = above - below;
+  return range;
 }
 
-/// The multiplier with the widest corridor, and its width (negative: none).
+/// The least multiplier with the widest corridor, and its width (negative:
+/// none). Where the lines through two multipliers on either side of it meet is
+/// the next one to try (Kelley, J. SIAM 8, 1960), which takes few steps; should
+/// it take more, every other step halves the interval.
 static std::pair<Wide, Wide> bestMultiplier(const Corridor &c, Wide limit,
                                             int64_t shift) {
-  auto room = [&](Wide m) {
-    auto [low, high] = offsetRange(c, m, shift);
-    return high - low;
-  };
+  constexpr int kFew = 8;
   Wide low = 0, high = limit;
-  while (low < high) {
+  // The lines on both sides: at a multiplier, a width and its growth.
+  struct Line {
+    Wide at, room;
+    int64_t growth;
+  };
+  auto lineAt = [&](Wide m) {
+    OffsetRange range = offsetRange(c, m, shift);
+    return Line{m, range.room(), range.growth};
+  };
+  Line left = lineAt(low), right = lineAt(high);
+  for (int step = 0; low < high; ++step) {
     Wide middle = low + (high - low) / 2;
-    if (room(middle + 1) > room(middle))
+    if ((step < kFew || step % 2) && left.growth > right.growth)
+      middle = std::clamp((right.room - Wide(right.growth) * right.at -
+                           left.room + Wide(left.growth) * left.at) /
+                              (left.growth - right.growth),
+                          low, high - 1);
+    OffsetRange here = offsetRange(c, middle, shift),
+                next = offsetRange(c, middle + 1, shift);
+    if (next.room() > here.room()) {
       low = middle + 1;
-    else
+      left = Line{middle + 1, next.room(), next.growth};
+    } else {
       high = middle;
+      right = Line{middle, here.room(), here.growth};
+    }
   }
-  return {low, room(low)};
+  return {low, offsetRange(c, low, shift).room()};
 }
 
 /// A value of the range with as many trailing zeros as possible.
@@ -236,7 +284,7 @@ rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
     });
   for (size_t c = 0; c < channels.size() && found; ++c) {
     Wide m = multipliers[c];
-    auto [low, high] = offsetRange(corridors[c], m, shift);
+    auto [low, high, growth] = offsetRange(corridors[c], m, shift);
     // Without constraints on one side, any offset that fits will do.
     low = std::max(low, -(Wide(1) << 60));
     high = std::min(high, Wide(1) << 60);

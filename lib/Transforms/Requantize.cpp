@@ -5,6 +5,7 @@
 #include "Integerizer.h"
 #include "rhizome/Transforms/RequantSearch.h"
 #include "llvm/Support/Parallel.h"
+#include <atomic>
 
 using namespace mlir;
 using namespace rhizome;
@@ -39,19 +40,31 @@ static void noteLimits(osa::RequantizeOp op, const LazyTensor &in,
                        ArrayRef<Quantizer> quantizers) {
   if (in.curve)
     return;
-  bool low = false, high = false;
-  for (size_t c = 0; c < std::max(in.f.size(), quantizers.size()); ++c) {
-    const PiecewiseLinear &f = in.function(c);
-    const Quantizer &q = quantizers[quantizers.size() == 1 ? 0 : c];
-    // Half a code beyond the first and the last.
-    auto bound = [&](int64_t code, int side) -> mpq_class {
+  // Half a code beyond the first and the last.
+  struct Bounds {
+    Real low, high;
+    explicit Bounds(const Quantizer &q)
+        : low(bound(q, q.lo, -1)), high(bound(q, q.hi, 1)) {}
+    static mpq_class bound(const Quantizer &q, int64_t code, int side) {
       return (mpq_class(code - q.zero) + mpq_class(side, 2)) * q.scale;
-    };
-    for (int64_t x : {f.lo(), f.hi()}) {
-      low |= f.at(x) < Real(bound(q.lo, -1));
-      high |= Real(bound(q.hi, 1)) < f.at(x);
     }
-  }
+  };
+  const std::vector<Bounds> bounds(quantizers.begin(), quantizers.end());
+  std::atomic<bool> low = false, high = false;
+  const size_t count = std::max(in.f.size(), quantizers.size());
+  llvm::parallelFor(0, count, [&](size_t c) {
+    if (low && high)
+      return;
+    const PiecewiseLinear &f = in.function(c);
+    const Bounds &bound = bounds[bounds.size() == 1 ? 0 : c];
+    for (int64_t x : {f.lo(), f.hi()}) {
+      const Real value = f.at(x);
+      if (value < bound.low)
+        low = true;
+      if (bound.high < value)
+        high = true;
+    }
+  });
   if (low || high)
     op->setAttr(kSaturates,
                 DenseBoolArrayAttr::get(op.getContext(), {low, high}));

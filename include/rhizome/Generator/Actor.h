@@ -135,8 +135,17 @@ struct Products {
 };
 Products productsOf(const Actor &actor);
 
+/// What a read-only memory takes in LUTs or in blocks.
+struct RomChoice {
+  double luts = 0, blocks = 1;
+  /// Whether blocks are cheaper.
+  bool isBlock(double lutsOfABlock) const {
+    return luts > lutsOfABlock * blocks;
+  }
+};
+using RomChoices = llvm::SmallVector<RomChoice, 2>;
 /// Sets the placement of every read-only memory to the cheaper one.
-void placeRoms(Actor &actor, const CostContext &context);
+RomChoices placeRoms(Actor &actor, const CostContext &context);
 /// The actor's structure. With its memories' contents, equal and
 /// constant columns are counted as synthesis does; without, the expected
 /// numbers.
@@ -145,6 +154,7 @@ Structure structureOf(const Actor &actor, const CostContext &context,
 /// LUTs, FFs, DSPs and memories: the structure times the family's model.
 Resources costOf(const Actor &actor, const CostContext &context,
                  const MemoryImages *images = nullptr);
+Resources costOf(const Structure &structure, const CostContext &context);
 /// The errors of `cost` in LUTs and FFs, by the family's residuals.
 Resources errorOf(const Actor &actor, const Resources &cost,
                   const CostContext &context);

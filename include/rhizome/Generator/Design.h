@@ -100,15 +100,24 @@ struct ActorSpans {
 /// From the empty pipeline, with a source that always offers.
 std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames);
 
-/// What lies on each die: resources with their variances; arbiters of memories
-/// are on the die with the ports.
+/// The cost of an actor, and its error.
+struct ActorCost {
+  Resources cost, error;
+};
+/// Those of all actors of a design, in its order; all threads find them.
+std::vector<ActorCost> costsOfActors(flow::DesignOp design,
+                                     const CostContext &context,
+                                     const MemoryImages *images = nullptr);
+
+/// What lies on each die, given the costs of the actors: resources with their
+/// variances; arbiters of memories are on the die with the ports.
 struct DieCost {
   Resources resources;
   double lutVariance = 0, ffVariance = 0;
 };
 std::vector<DieCost> costOfDies(flow::DesignOp design, const DieRow &dies,
                                 const CostContext &context,
-                                const MemoryImages *images = nullptr);
+                                llvm::ArrayRef<ActorCost> actors);
 /// The wires between each die and the next one, in both directions: streams,
 /// and the load chain where its places lie on both sides.
 std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies);
@@ -118,4 +127,6 @@ std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies);
 Resources costOf(flow::DesignOp design, const CostContext &context,
                  const MemoryImages *images = nullptr,
                  Resources *error = nullptr);
+Resources costOf(flow::DesignOp design, const CostContext &context,
+                 llvm::ArrayRef<ActorCost> actors, Resources *error);
 } // namespace rhizome::gen

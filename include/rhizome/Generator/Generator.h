@@ -76,6 +76,10 @@ public:
            const DeviceContext &device) const {
     return offers(region, upstream, device);
   }
+  /// Finds what all offers for a region have in common, whatever the upstream
+  /// formats: asking for them is quick then. For generators for which that
+  /// takes long.
+  virtual void prepare(const Region &, const DeviceContext &) const {}
   /// Completes those of the offers that are sketches.
   virtual void complete(const Region &, llvm::MutableArrayRef<Offer>,
                         const DeviceContext &) const {}

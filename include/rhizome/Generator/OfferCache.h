@@ -22,6 +22,10 @@ public:
   /// upstream formats, on all threads.
   void prepare(llvm::ArrayRef<mlir::Operation *> ops,
                const DeviceContext &device, Choose choose);
+  /// Prepares generators for operations that depend on upstream formats, on all
+  /// threads.
+  void prepare(llvm::ArrayRef<mlir::Operation *> ops,
+               const DeviceContext &device);
 
 private:
   /// Everything that a region's offers depend on except the upstream formats:

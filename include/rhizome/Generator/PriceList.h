@@ -18,7 +18,8 @@ public:
   /// contents yet.
   const Price &finish(Actor &actor);
   /// The same for a unit that no other offer has.
-  static Price finishAlone(Actor &actor, const CostContext &context);
+  static Price finishAlone(Actor &actor, const CostContext &context,
+                           RomChoices *roms = nullptr);
 
 private:
   /// A unit with its given parameters, and the finished one.

@@ -83,7 +83,7 @@ template <typename T> static T load(const char *p) {
   return v;
 }
 
-/// Every value of an integer attribute.
+/// Calls `use` with every value of an integer attribute and its number.
 template <typename Use>
 static void forInts(ElementsAttr attr, bool isSigned, Use use) {
   unsigned width = attr.getElementType().getIntOrFloatBitWidth();
@@ -93,28 +93,26 @@ static void forInts(ElementsAttr attr, bool isSigned, Use use) {
   unsigned bytes = (width + 7) / 8;
   assert((n == 0 || raw.size() >= (splat ? 1 : n) * bytes) &&
          "values are verified when they are read");
-  for (size_t i = 0; i < n; ++i) {
-    const char *p = raw.data() + (splat ? 0 : i * bytes);
-    switch (bytes) {
-    case 1:
-      use(isSigned ? int64_t(load<int8_t>(p)) : load<uint8_t>(p));
-      break;
-    case 2:
-      use(isSigned ? int64_t(load<int16_t>(p)) : load<uint16_t>(p));
-      break;
-    case 4:
-      use(isSigned ? int64_t(load<int32_t>(p)) : load<uint32_t>(p));
-      break;
-    default:
-      use(load<int64_t>(p));
-    }
+  // A loop for each width: layers have millions of values.
+  auto forWords = [&]<class Word>(Word) {
+    for (size_t i = 0; i < n; ++i)
+      use(i, int64_t(load<Word>(raw.data() + (splat ? 0 : i * sizeof(Word)))));
+  };
+  switch (bytes) {
+  case 1:
+    return isSigned ? forWords(int8_t()) : forWords(uint8_t());
+  case 2:
+    return isSigned ? forWords(int16_t()) : forWords(uint16_t());
+  case 4:
+    return isSigned ? forWords(int32_t()) : forWords(uint32_t());
+  default:
+    return forWords(int64_t());
   }
 }
 
 std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
-  std::vector<int64_t> out;
-  out.reserve(attr.getNumElements());
-  forInts(attr, isSigned, [&](int64_t value) { out.push_back(value); });
+  std::vector<int64_t> out(attr.getNumElements());
+  forInts(attr, isSigned, [&](size_t i, int64_t value) { out[i] = value; });
   return out;
 }
 
@@ -143,7 +141,8 @@ std::optional<std::vector<int64_t>> osa::constantInts(Value value) {
 
 void osa::forConstantInts(Value value, function_ref<void(int64_t)> use) {
   forInts(value.getDefiningOp<ConstantOp>().getValue(),
-          num::elementInt(value.getType()).getIsSigned(), use);
+          num::elementInt(value.getType()).getIsSigned(),
+          [&](size_t, int64_t one) { use(one); });
 }
 
 /// A resource whose key is the name and a hash of the contents, so that it does

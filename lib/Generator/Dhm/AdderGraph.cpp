@@ -85,7 +85,7 @@ private:
     uint64_t key = kEmpty;
     int count = 0;
   };
-  std::vector<Slot> slots{1024};
+  std::vector<Slot> slots{64};
   std::vector<size_t> used; ///< slots
 
   size_t find(uint64_t key) const {

@@ -127,6 +127,12 @@ public:
     return offers;
   }
 
+  void prepare(const Region &region,
+               const DeviceContext &device) const override {
+    if (isElementwise(region.front()))
+      prepareElementwise(region.front(), device);
+  }
+
   void build(const Region &region, Offer &offer,
              MemoryImages &) const override {
     Operation *op = region.front();

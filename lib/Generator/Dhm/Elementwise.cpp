@@ -281,6 +281,10 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
   return offers;
 }
 
+void prepareElementwise(Operation *op, const DeviceContext &device) {
+  circuitOf(op, paceFor(device));
+}
+
 void buildElementwise(Operation *op, Offer &offer) {
   Actor &unit = offer.body.back();
   Kept one = circuitOf(op, paceOf(unit));

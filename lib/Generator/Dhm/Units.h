@@ -25,6 +25,8 @@ void buildLinear(mlir::Operation *op, Offer &offer);
 std::optional<std::string> elementwiseCoverage(mlir::Operation *op);
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
+/// Makes the circuit on which they are based.
+void prepareElementwise(mlir::Operation *op, const DeviceContext &device);
 void buildElementwise(mlir::Operation *op, Offer &offer);
 
 /// A circuit and its resources for one pace of logic between registers.

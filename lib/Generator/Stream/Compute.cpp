@@ -2,6 +2,7 @@
 // Units that reduce over a sliding window: convolution, dense, pooling. Each
 // is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
+#include "KnownUnits.h"
 #include "Reduction.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -401,12 +402,14 @@ Offer makeOffer(const Reduction &p, const Folding &f,
   return offer;
 }
 
-/// The ways of multiplying that the device supports for these widths.
-std::vector<int64_t> stylesFor(const Reduction &p, const DeviceContext &device,
-                               int64_t products) {
+/// The ways of multiplying that the device supports for these widths, at most
+/// so many.
+constexpr size_t kStyles = 2;
+llvm::SmallVector<int64_t, 2>
+stylesFor(const Reduction &p, const DeviceContext &device, int64_t products) {
   if (p.kind == Kind::Max || p.kind == Kind::Sum)
     return {0};
-  std::vector<int64_t> styles = {0};
+  llvm::SmallVector<int64_t, 2> styles = {0};
   if (!device.hasDsp)
     return styles;
   bool pairs = p.kind == Kind::MatVec && products >= 2 &&
@@ -427,7 +430,9 @@ class Sketcher {
 public:
   Sketcher(const Reduction &p, const DeviceContext &device)
       : p(p), device(device), prices(device.cost) {}
-  Offer sketch(const Folding &f);
+  /// Of a folding; `known` is the price of its computing unit from an earlier
+  /// exploration, or will be.
+  Offer sketch(const Folding &f, KnownUnit *known);
   /// Whether the last one has weights in blocks of memory.
   bool usesBlocks = false;
 
@@ -437,20 +442,29 @@ private:
   const Reduction &p;
   const DeviceContext &device;
   PriceList prices;
-  std::map<Key, Price> windows, converters;
+  /// Prices of units of one kind. Offers one after another mostly have the same
+  /// unit.
+  struct Known {
+    std::map<Key, Price> all;
+    const std::pair<const Key, Price> *last = nullptr;
+  };
+  Known windows, converters;
 
-  const Price &priceOf(std::map<Key, Price> &known, const Key &key,
+  const Price &priceOf(Known &known, const Key &key,
                        llvm::function_ref<Actor()> make) {
-    auto [it, isNew] = known.try_emplace(key);
+    if (known.last && known.last->first == key)
+      return known.last->second;
+    auto [it, isNew] = known.all.try_emplace(key);
     if (isNew) {
       Actor actor = make();
       it->second = PriceList::finishAlone(actor, device.cost);
     }
+    known.last = &*it;
     return it->second;
   }
 };
 
-Offer Sketcher::sketch(const Folding &f) {
+Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   const Folded folded(p, f);
   Offer offer;
   offer.generator = "stream";
@@ -492,11 +506,23 @@ Offer Sketcher::sketch(const Folding &f) {
   } else if (f.home != Residents::None) {
     offer.weights = WeightHome::Resident;
   }
-  Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
-  add(PriceList::finishAlone(unit, device.cost));
+  KnownUnit priced;
+  if (!known || !known->holds(device.cost.lutsOfABlock)) {
+    Actor unit = unitOf(p, f, folded, streamed ? &*streamed : nullptr);
+    RomChoices roms;
+    priced = KnownUnit(PriceList::finishAlone(unit, device.cost, &roms));
+    priced.usesBlocks =
+        !f.streamed && f.home == Residents::None && unit.get("Block");
+    priced.keep(roms, device.cost.lutsOfABlock);
+    if (known)
+      *known = priced;
+  } else {
+    priced = *known;
+  }
+  add(priced.price());
+  usesBlocks = priced.usesBlocks;
   if (std::optional<Actor> reorder = reorderOf(p, f, folded))
     add(prices.finish(*reorder));
-  usesBlocks = !f.streamed && f.home == Residents::None && unit.get("Block");
   const osa::Window &w = p.w;
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * folded.words;
@@ -519,48 +545,12 @@ static std::vector<int64_t> tilesOf(const osa::Window &w) {
   return tiles;
 }
 
-std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
-  const Reduction p = reductionOf(op);
+/// The ways to fold a reduction, without those to multiply and to store
+/// weights.
+static std::vector<Folding> foldingsOf(const Reduction &p) {
   const osa::Window &w = p.w;
-  std::vector<Offer> offers;
-  Sketcher sketcher(p, device);
-  auto offer = [&](Folding f) {
-    for (int64_t style : stylesFor(p, device, f.pe * f.pixelsOut)) {
-      f.style = style;
-      f.home = Residents::None;
-      f.streamed = false;
-      f.tileRows = 0;
-      offers.push_back(sketcher.sketch(f));
-      bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
-      if (!hasWeights || !device.mayLoad())
-        continue;
-      // What fits a few LUTs needs no memory.
-      const bool isInBlocks = sketcher.usesBlocks;
-      for (Residents home : {Residents::Ultra, Residents::All}) {
-        bool isUltra = home == Residents::Ultra;
-        if (device.residents < home || (isUltra && !device.hasUltra()) ||
-            (device.residents != Residents::All && !isInBlocks))
-          continue;
-        f.home = home;
-        offers.push_back(sketcher.sketch(f));
-      }
-      // A depthwise layer's are so few that a chip that takes the others from a
-      // memory keeps them.
-      if (device.streaming == Streaming::None ||
-          (device.streaming == Streaming::Once &&
-           (p.kind == Kind::Depthwise || p.positions() > f.pixelsOut)))
-        continue;
-      f.home = Residents::None;
-      f.streamed = true;
-      offers.push_back(sketcher.sketch(f));
-      if (device.streaming == Streaming::All && p.kind == Kind::MatVec &&
-          p.groups == 1 && !f.parallel && !f.simd)
-        for (int64_t rows : tilesOf(w)) {
-          f.tileRows = rows;
-          offers.push_back(sketcher.sketch(f));
-        }
-    }
-  };
+  std::vector<Folding> all;
+  auto offer = [&](const Folding &f) { all.push_back(f); };
   int64_t taps = p.taps(), channels = w.channels;
   // Several output pixels per cycle need every kernel position at once.
   auto offerPixels = [&](Folding f) {
@@ -592,7 +582,7 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
       }
     }
     offerPixels({});
-    return offers;
+    return all;
   }
 
   for (int64_t pe : foldings(p.groupOut())) {
@@ -638,6 +628,65 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
     f.pe = pe;
     offerPixels(f);
   }
+  return all;
+}
+
+std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
+  const Reduction p = reductionOf(op);
+  const bool hasWeights = p.kind == Kind::MatVec || p.kind == Kind::Depthwise;
+  Sketcher sketcher(p, device);
+  const std::vector<Folding> foldings = foldingsOf(p);
+  KnownUnits::Table known = KnownUnits::take(op, device);
+  for (size_t home = 0; home <= size_t(device.residents); ++home)
+    known.byHome[home].resize(kStyles * foldings.size());
+  std::vector<Offer> offers;
+  // Each by two styles, and from one home more.
+  offers.reserve(foldings.size() *
+                 (device.residents == Residents::None ? 2 : 4));
+  size_t at = 0; // of the folding and the style
+  auto offer = [&](const Folding &f) {
+    KnownUnit *unit = f.streamed ? nullptr : &known.byHome[size_t(f.home)][at];
+    offers.push_back(sketcher.sketch(f, unit));
+  };
+  for (auto [i, folding] : llvm::enumerate(foldings))
+    for (auto [k, style] : llvm::enumerate(
+             stylesFor(p, device, folding.pe * folding.pixelsOut))) {
+      at = kStyles * i + k;
+      Folding f = folding;
+      f.style = style;
+      f.home = Residents::None;
+      f.streamed = false;
+      f.tileRows = 0;
+      offer(f);
+      if (!hasWeights || !device.mayLoad())
+        continue;
+      // What fits a few LUTs needs no memory.
+      const bool isInBlocks = sketcher.usesBlocks;
+      for (Residents home : {Residents::Ultra, Residents::All}) {
+        bool isUltra = home == Residents::Ultra;
+        if (device.residents < home || (isUltra && !device.hasUltra()) ||
+            (device.residents != Residents::All && !isInBlocks))
+          continue;
+        f.home = home;
+        offer(f);
+      }
+      // A depthwise layer's are so few that a chip that takes the others from a
+      // memory keeps them.
+      if (device.streaming == Streaming::None ||
+          (device.streaming == Streaming::Once &&
+           (p.kind == Kind::Depthwise || p.positions() > f.pixelsOut)))
+        continue;
+      f.home = Residents::None;
+      f.streamed = true;
+      offer(f);
+      if (device.streaming == Streaming::All && p.kind == Kind::MatVec &&
+          p.groups == 1 && !f.parallel && !f.simd)
+        for (int64_t rows : tilesOf(p.w)) {
+          f.tileRows = rows;
+          offer(f);
+        }
+    }
+  KnownUnits::put(op, device, std::move(known));
   return offers;
 }
 

@@ -2,6 +2,7 @@
 // The memories of units that reduce over a window: weights, in ROMs or in what
 // is loaded or read from a memory, biases, scales, and the order of results.
 #include "Reduction.h"
+#include "llvm/Support/Parallel.h"
 
 using namespace mlir;
 
@@ -11,6 +12,8 @@ namespace rhizome::gen::stream {
 static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
                     int64_t at, int64_t bits, int64_t value) {
   int64_t low = begin.second + at;
+  if (low + bits <= image.width)
+    return image.set(begin.first, low, bits, value);
   for (int64_t word = begin.first + low / image.width; bits > 0; ++word) {
     low %= image.width;
     int64_t here = std::min(bits, image.width - low);
@@ -161,34 +164,37 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   const WeightBeats beats(beat, word, folds);
   MemoryImage image(beat, outFolds * beats.perResult());
   MemoryImage biases(pe * acc, outFolds);
+  // Of each weight of a channel: where its firing's begin, for the first
+  // result, and its bits there.
   struct Place {
-    int64_t fold, slot;
+    std::pair<int64_t, int64_t> begin;
+    int64_t slot;
   };
-  std::vector<Place> places(size_t(taps * groupIn));
+  const size_t perChannel = size_t(taps * groupIn);
+  std::vector<Place> places(perChannel);
   for (int64_t tap = 0; tap < taps; ++tap)
     for (int64_t c = 0; c < groupIn; ++c) {
       Place &here = places[size_t(tap * groupIn + c)];
-      place(tap, c, here.fold, here.slot);
+      int64_t fold = 0;
+      place(tap, c, fold, here.slot);
+      here.begin = beats.of(0, fold);
     }
-  // Output channel by output channel, as the constant has them: a large layer's
-  // are not copied.
-  int64_t o = 0, outFold = 0, lane = 0;
-  size_t at = places.size();
-  auto begin = [&] {
-    int64_t group = o / groupOut, inGroup = o % groupOut;
-    outFold = group * peFolds + inGroup / pe;
-    lane = inGroup % pe;
-    if (p.bias)
-      biases.set(outFold, lane * acc, acc, bias[size_t(o)]);
-    ++o;
-    at = 0;
-  };
-  osa::forConstantInts(op->getOperand(1), [&](int64_t weight) {
-    if (at == places.size())
-      begin();
-    auto [fold, slot] = places[at++];
-    setBits(image, beats.of(outFold, fold), (lane * simd + slot) * bits, bits,
-            weight);
+  const std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
+  // Each result of a pixel has words of its own.
+  llvm::parallelFor(0, size_t(outFolds), [&](size_t result) {
+    const int64_t outFold = int64_t(result), group = outFold / peFolds,
+                  first = outFold % peFolds * pe;
+    for (int64_t lane = 0; lane < std::min(pe, groupOut - first); ++lane) {
+      const int64_t o = group * groupOut + first + lane;
+      if (p.bias)
+        biases.set(outFold, lane * acc, acc, bias[size_t(o)]);
+      const int64_t *own = weights.data() + size_t(o) * perChannel;
+      for (const Place &here : places)
+        setBits(
+            image,
+            {outFold * beats.perResult() + here.begin.first, here.begin.second},
+            (lane * simd + here.slot) * bits, bits, *own++);
+    }
   });
   if (isStreamed) {
     setSegment(offer.body, std::move(image), images);

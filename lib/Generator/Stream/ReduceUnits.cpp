@@ -129,15 +129,15 @@ void pairedProducts(Builder &b, int64_t kept) {
   // The activations: two stages (one if the weights come with them), then the
   // delays for the cascade.
   const int64_t before = isStreamed(b.instance()) ? 1 : 2;
-  for (int64_t s = 0; s < simd; ++s) {
-    int64_t first = s / cascades.length * cascades.length;
-    int64_t length = std::min(cascades.length, simd - first);
-    int64_t skew = cascades.length - length + s - first;
-    b.delay(double(pixels * x), before + skew);
+  const int64_t whole = simd / cascades.length, rest = simd % cascades.length;
+  for (int64_t place = 0; place < cascades.length; ++place) {
+    const bool isInRest = place >= cascades.length - rest; // ends as others do
+    b.delay(double((whole + isInRest) * pixels * x), before + place);
   }
   auto delayWeights = [&](double columns, int64_t first = 0) {
-    for (int64_t s = 0; s < simd; ++s)
-      b.delay(columns / double(simd), first + s % cascades.length);
+    for (int64_t place = 0; place < cascades.length; ++place)
+      b.delay(columns * double(whole + (place < rest)) / double(simd),
+              first + place);
   };
   if (isLoaded(b.instance())) {
     b.weightRam(words, pe * simd * w, 1, b.get("Load"), b.get("Ultra"));
