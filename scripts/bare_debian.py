@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The README's tour on a bare Debian 12 that has the .deb and what it depends on
-and recommends, and no source tree: every command of the README that begins with
-rhizome, its output compared with what the README shows.
+"""The README's tour on a bare Debian 12 without a source tree: every command of
+the README that begins with rhizome, its output compared with what the README
+shows. PACKAGE is the .deb, installed with what it depends on and recommends; or
+the wheel, installed into a virtual environment beside the tools that it calls.
 
 Root only. ROOT is a folder for the system, which debootstrap makes from the
 mirror of this machine's apt if it is not there; a second run uses it again.
-`make package` makes the .deb."""
+`make package` and `make wheel` make the packages."""
 import argparse
 import pathlib
 import re
@@ -32,43 +33,63 @@ def mirrors():
     return found
 
 
+# What the .deb recommends, for the wheel.
+TOOLS = ("python3-venv verilator make g++ iverilog yosys nextpnr-ice40 "
+         "fpga-icestorm node-d3 openmpi-bin")
+WHEEL = "/opt/venv/lib/python3.11/site-packages/rhizome/install"
+
+
 def inside(root, command, **more):
     """Runs a line of shell in the system, with /proc and /dev."""
     enter = (f"mount -t proc proc {root}/proc && mount --rbind /dev {root}/dev && "
              f'exec chroot {root} env -i HOME=/opt LANG=C.UTF-8 '
-             'PATH=/usr/sbin:/usr/bin:/sbin:/bin OMPI_ALLOW_RUN_AS_ROOT=1 '
-             'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 sh -c "$0"')
+             'PATH=/opt/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin '
+             'OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 '
+             'sh -c "$0"')
     return subprocess.run(["unshare", "--mount", "bash", "-c", enter, command],
                           stdin=subprocess.DEVNULL, **more)
 
 
-def prepare(root, deb):
+def prepare(root, package):
+    """Returns where the examples are."""
     if not (root / "usr").exists():
         subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root,
-                        mirrors()["bookworm"]], check=True, stdout=subprocess.DEVNULL)
+                        mirrors()["bookworm"]], check=True,
+                       stdout=subprocess.DEVNULL)
     for path in pathlib.Path("/etc/apt").glob("apt.conf.d/*"):
         shutil.copy(path, root / "etc/apt/apt.conf.d")
-    shutil.copy("/etc/resolv.conf", root / "etc")
+    # The registries as this machine reaches them.
+    for name in ("etc/resolv.conf", "etc/pip.conf",
+                 "etc/ssl/certs/ca-certificates.crt"):
+        if pathlib.Path("/", name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pathlib.Path("/", name), root / name)
     (root / "etc/apt/sources.list").write_text("".join(
         f"deb {site} {suite} main\n" for suite, site in mirrors().items()))
-    shutil.copy(deb, root / "opt/rhizome.deb")
-    inside(root, "export DEBIAN_FRONTEND=noninteractive; apt-get update -q && "
-           "apt-get install -qy --reinstall /opt/rhizome.deb",
-           check=True, stdout=subprocess.DEVNULL)
+    shutil.copy(package, root / "opt")
+    file = f"/opt/{package.name}"
+    shutil.rmtree(root / "opt/venv", ignore_errors=True)
+    is_wheel = package.suffix == ".whl"
+    install = (f"apt-get purge -qy rhizome; apt-get install -qy {TOOLS} && "
+               f"python3 -m venv /opt/venv && pip install -q {file}"
+               if is_wheel else f"apt-get install -qy --reinstall {file}")
+    inside(root, "export DEBIAN_FRONTEND=noninteractive; apt-get update -q; "
+           + install, check=True, stdout=subprocess.DEVNULL)
+    return f"{WHEEL if is_wheel else '/usr'}/share/rhizome/examples"
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("deb", type=pathlib.Path)
+    parser.add_argument("package", type=pathlib.Path)
     parser.add_argument("root", type=pathlib.Path)
     options = parser.parse_args()
     root = options.root.resolve()
-    prepare(root, options.deb)
+    examples = prepare(root, options.package)
     tour = root / "opt/tour"
     shutil.rmtree(tour, ignore_errors=True)
     tour.mkdir()
-    (tour / "examples").symlink_to("/usr/share/rhizome/examples")
+    (tour / "examples").symlink_to(examples)
     failed = ran = 0
     for command, shown in pages.command_lines(TREE / "README.md"):
         if not re.match(r"rhizome ", command) or shown is None:
