@@ -75,7 +75,7 @@ def files(suite):
                 == 180, "explore reads the same file", explored.command)
     for words, clock, device in (
             (["--clock-mhz=170"], 170, "xczu3eg"),
-            (["--board", "icebreaker", "--accept-nearest"], 180, "ice40-up5k"),
+            (["--board", "ulx3s-12f", "--accept-nearest"], 180, "lfe5u-12f"),
             ([DIGITS, "--config", "project/rhizome.yaml", "--device",
               "xc7z020"], 180, "xc7z020")):
         result = suite.run("explore", "--json", *words,
