@@ -125,6 +125,9 @@ def _option(name: str, value: Any, keep: Files) -> List[str]:
     if isinstance(value, Mapping):
         return [word for key, each in value.items()
                 for word in (flag, f"{key}={_text(each)}")]
+    if isinstance(value, tuple) and all(isinstance(each, (int, float))
+                                        for each in value):
+        return [f"{flag}={_text(value)}"]
     if isinstance(value, (list, tuple)):
         return [word for each in value for word in _option(name, each, keep)]
     if isinstance(value, np.ndarray):

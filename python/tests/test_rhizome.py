@@ -102,6 +102,13 @@ def test_wrong_edits_say_what_would_work(package):
         rhizome.Package(package.folder).plan.edit({"conv2": "matvec?pe=1"})
 
 
+def test_a_pair_of_numbers_is_one_value():
+    network = EXAMPLES / "pytorch/cnn.onnx"
+    plans = [rhizome.explore(network, calibration=IMAGES[:20], bits=bits)
+             for bits in ((4, 8), "4,8", 8)]
+    assert plans[0].predicted == plans[1].predicted != plans[2].predicted
+
+
 def test_a_quantized_network_is_looked_at_and_compiled(tmp_path):
     network = EXAMPLES / "pytorch/cnn.onnx"
     quantized = rhizome.quantize(network, IMAGES[:100], bits=(6, 8),
