@@ -216,18 +216,17 @@ private:
           "or "
           "measure it:\n\n    rhizome simulate .\n    rhizome synth .\n";
     if (!testBench.empty()) {
+      const std::string make = "    make -C " + testBench;
       os << "\nA test bench for any simulator, which compares the golden "
-            "vectors "
-            "and says PASS:\n\n    make -C "
-         << testBench
-         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n   "
-            " make -C "
-         << testBench
-         << " cocotb SIM=icarus\n\nIn another simulator: `rhz_tb` is the top "
-            "of "
-            "the files of `sources.mk`, next to `rhz_tb*.sv`,\nwhere the "
-            "`.hex` "
-            "files of `tb` and `rtl` lie in the folder of the run.\n";
+            "vectors and says PASS:\n\n"
+         << make
+         << " icarus     # or verilator; STALLS_IN=30 STALLS_OUT=50 pauses\n"
+         << make
+         << " cocotb SIM=icarus\n\n"
+            "In another simulator: `rhz_tb` is the top of the files of "
+            "`sources.mk`, next to `rhz_tb*.sv`,\n"
+            "where the `.hex` files of `tb` and `rtl` lie in the folder of the "
+            "run.\n";
     } else if (plan.nodes.size() > 1) {
       os << "\nThere is no test bench: what passes between the nodes is no "
             "tensor of the model.\n`rhizome simulate . --level cluster` runs "

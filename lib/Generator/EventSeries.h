@@ -246,18 +246,23 @@ struct ChannelState {
       return -1; // nothing to wait for
     return watched ? visible.reached(n) : pushed.reached(n);
   }
-  /// Equal batches, one after the other, at these times.
+  /// Equal batches, one after the other, so much later than these times.
+  static void addAll(Series &series, int64_t tokens,
+                     llvm::ArrayRef<int64_t> times, int64_t later) {
+    series.reserve(int64_t(times.size()));
+    Series::Writer writer(series, tokens);
+    for (int64_t time : times)
+      writer.add(time + later);
+    writer.finish(series);
+  }
+  /// The same as one by one.
   void pushAll(int64_t tokens, llvm::ArrayRef<int64_t> times) {
     if (watched) {
       for (int64_t time : times)
         push(tokens, time);
       return;
     }
-    pushed.reserve(int64_t(times.size()));
-    Series::Writer writer(pushed, tokens);
-    for (int64_t time : times)
-      writer.add(time + latency);
-    writer.finish(pushed);
+    addAll(pushed, tokens, times, latency);
   }
   void popAll(int64_t tokens, llvm::ArrayRef<int64_t> times) {
     if (watched || capacity >= kUnbounded) {
@@ -265,11 +270,7 @@ struct ChannelState {
         pop(tokens, time);
       return;
     }
-    popped.reserve(int64_t(times.size()));
-    Series::Writer writer(popped, tokens);
-    for (int64_t time : times)
-      writer.add(time + returns);
-    writer.finish(popped);
+    addAll(popped, tokens, times, returns);
   }
   /// Tokens that were visible since then were needed now.
   void noteWait(int64_t since, int64_t time) {

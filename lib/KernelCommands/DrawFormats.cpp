@@ -2,6 +2,7 @@
 // Formats as a picture: a self-contained SVG. Both axes are
 // logarithmic; points without error are on the lower edge.
 #include "rhizome/KernelCommands/ExploreFormats.h"
+#include "rhizome/Support/Quoting.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -9,16 +10,6 @@
 
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
-
-static std::string escaped(llvm::StringRef text) {
-  std::string out;
-  for (char c : text)
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-                      : std::string(1, c);
-  return out;
-}
 
 std::string kernelcommands::drawFormats(const ExploreFormatsResult &result,
                                         llvm::StringRef title) {
@@ -51,10 +42,10 @@ std::string kernelcommands::drawFormats(const ExploreFormatsResult &result,
   auto number = [](double v) { return llvm::format("%.1f", v); };
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " << width
      << " " << height << "\" font-family=\"sans-serif\" font-size=\"11\">\n"
-     << "<title>" << escaped(title) << "</title>\n"
+     << "<title>" << markupText(title) << "</title>\n"
      << "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
      << "<text x=\"" << left << "\" y=\"24\" font-size=\"15\">"
-     << escaped(title) << "</text>\n";
+     << markupText(title) << "</text>\n";
   for (double l = lx0; l <= lx1; ++l)
     os << "<path d=\"M" << number(x(std::pow(10, l))) << " " << top << "V"
        << height - bottom << "\" stroke=\"#ddd\"/><text x=\""
@@ -86,11 +77,11 @@ std::string kernelcommands::drawFormats(const ExploreFormatsResult &result,
                                              : "#2a8a3e";
     os << "<circle cx=\"" << number(x(p.luts)) << "\" cy=\""
        << number(y(p.meanSquare)) << "\" r=\"" << (p.isPareto ? 5 : 3)
-       << "\" fill=\"" << color << "\"><title>" << escaped(p.format.str())
+       << "\" fill=\"" << color << "\"><title>" << markupText(p.format.str())
        << ": " << llvm::format("%.3g", p.meanSquare) << "</title></circle>\n";
     if (p.isPareto)
       os << "<text x=\"" << number(x(p.luts) + 7) << "\" y=\""
-         << number(y(p.meanSquare) - 5) << "\">" << escaped(p.format.str())
+         << number(y(p.meanSquare) - 5) << "\">" << markupText(p.format.str())
          << "</text>\n";
   }
   int row = 0;

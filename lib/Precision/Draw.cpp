@@ -2,6 +2,7 @@
 // The points as a picture: accuracy over the share of the device, rate and
 // latency, side by side. Points that do not meet the goal are left out.
 #include "rhizome/Precision/Precision.h"
+#include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -101,16 +102,6 @@ std::vector<double> Axis::ticks() const {
   return found;
 }
 
-static std::string escaped(llvm::StringRef text) {
-  std::string out;
-  for (char c : text)
-    out += c == '<'   ? "&lt;"
-           : c == '>' ? "&gt;"
-           : c == '&' ? "&amp;"
-                      : std::string(1, c);
-  return out;
-}
-
 static double percentOf(const Found &found, int64_t correct) {
   return 100 * double(correct) / double(found.frames);
 }
@@ -149,7 +140,7 @@ std::string precision::draw(const Found &found) {
   auto write = [&](double x, double y, llvm::StringRef words,
                    llvm::StringRef more) {
     os << "<text x=\"" << number(x) << "\" y=\"" << number(y) << "\"" << more
-       << ">" << escaped(words) << "</text>\n";
+       << ">" << markupText(words) << "</text>\n";
   };
   const llvm::StringRef kMiddle = " text-anchor=\"middle\"";
   os << "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 "
@@ -190,7 +181,7 @@ std::string precision::draw(const Found &found) {
          << (point == &found.points[found.chosen]
                  ? " stroke=\"#e08a00\" stroke-width=\"3\""
                  : "")
-         << "><title>" << escaped(titleOf(found, *point))
+         << "><title>" << markupText(titleOf(found, *point))
          << "</title></circle>\n";
   }
   os << "<text transform=\"translate(14 " << number(kHeight / 2)

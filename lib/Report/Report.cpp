@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collects a package's files and inserts them into the page.
 #include "rhizome/Report/Report.h"
+#include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
@@ -84,13 +85,6 @@ std::string scriptSafe(StringRef text) {
   std::string out;
   for (char c : text)
     out += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  return out;
-}
-
-std::string htmlSafe(StringRef text) {
-  std::string out;
-  for (char c : text)
-    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
   return out;
 }
 } // namespace
@@ -184,7 +178,7 @@ static Expected<std::string> renderPage(StringRef title, json::Object data,
   }
   std::string json;
   raw_string_ostream(json) << json::Value(std::move(data));
-  return fill(*text, {{"title", htmlSafe(title)},
+  return fill(*text, {{"title", markupText(title)},
                       {"style", *style},
                       {"data", scriptSafe(json)},
                       {"library", *library},

@@ -34,6 +34,13 @@ std::string tclWord(StringRef text) {
   return escaped;
 }
 
+std::string markupText(StringRef text) {
+  std::string escaped;
+  raw_string_ostream os(escaped);
+  printHTMLEscaped(text, os);
+  return escaped;
+}
+
 std::string yamlScalar(StringRef text) {
   const bool isPath = text.contains('/') && isPlainPath(text);
   return isPath || yaml::needsQuotes(text) == yaml::QuotingType::None

@@ -59,7 +59,7 @@ static int runExplore(CompileRequest request, bool json) {
   printQuantization(request.model);
   const Plan &plan = result.plan;
   llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
-               << decimal(result.exploreSeconds * 1e3, 1) << " ms\n\n";
+               << durationText(result.exploreSeconds) << "\n\n";
   printNodes(plan);
   llvm::outs() << "\n";
   Table operations({"node", "operation", "kind", "option", "interval", ""});

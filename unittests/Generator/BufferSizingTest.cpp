@@ -95,19 +95,14 @@ struct Residual {
   }
 };
 
+bool isQuicker(const gen::Offer &a, const gen::Offer &b) {
+  return a.busyCycles < b.busyCycles;
+}
 size_t quickest(const std::vector<gen::Offer> &offers) {
-  return size_t(llvm::min_element(offers,
-                                  [](const auto &a, const auto &b) {
-                                    return a.busyCycles < b.busyCycles;
-                                  }) -
-                offers.begin());
+  return size_t(llvm::min_element(offers, isQuicker) - offers.begin());
 }
 size_t slowest(const std::vector<gen::Offer> &offers) {
-  return size_t(llvm::max_element(offers,
-                                  [](const auto &a, const auto &b) {
-                                    return a.busyCycles < b.busyCycles;
-                                  }) -
-                offers.begin());
+  return size_t(llvm::max_element(offers, isQuicker) - offers.begin());
 }
 
 TEST(BufferSizing, NothingPilesUpBeforeASlowActorAfterAJoin) {

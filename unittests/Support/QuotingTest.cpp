@@ -116,6 +116,11 @@ TEST(Quoting, TclReadsOneWord) {
             expected);
 }
 
+TEST(Quoting, MarkupStaysText) {
+  EXPECT_EQ(markupText("conv1 5,6"), "conv1 5,6");
+  EXPECT_EQ(markupText("<a b='1'>&\""), "&lt;a b=&apos;1&apos;&gt;&amp;&quot;");
+}
+
 TEST(Quoting, YamlReadsThisString) {
   for (const std::string &text : texts()) {
     YAML::Node root = YAML::Load("a: " + yamlScalar(text) + "\nb: [" +

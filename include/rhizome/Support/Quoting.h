@@ -21,6 +21,9 @@ std::string tclWord(llvm::StringRef text);
 /// would read as anything else.
 std::string yamlScalar(llvm::StringRef text);
 
+/// Text of an HTML or SVG file, also within an attribute.
+std::string markupText(llvm::StringRef text);
+
 /// A path in a Yosys script. These have no escapes, so a path with a quotation
 /// mark, a line end or a wildcard is refused.
 llvm::Expected<std::string> yosysPath(llvm::StringRef path);
