@@ -6,7 +6,9 @@
 // bind, products move into DSPs, and back. If the cheapest path costs more than
 // the whole budget at the same prices, no run fits. Near the right prices,
 // paths alternate between too much of one resource and of another; one that
-// begins as one of them and goes on as the other takes what is between.
+// takes parts of several of them is between. On a place with several dies, a
+// path that fits the sum may fit no layout: then each die has prices of its
+// own, and layouts and paths take turns.
 #include "Balance.h"
 #include "RunLayout.h"
 #include <algorithm>
@@ -37,7 +39,7 @@ BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
         here.emplace_back();
       here[it->second].push_back(int(c));
     }
-    fixed.resources += beyondAt(kind, begin, s);
+    beyond += beyondAt(kind, begin, s);
   }
 }
 
@@ -67,21 +69,23 @@ BalancedRun::cheapestAt(int stage, const Prices &prices) const {
 }
 
 std::optional<std::pair<BalancedRun::Path, double>>
-BalancedRun::cheapest(const Prices &prices) const {
+BalancedRun::cheapest(const std::vector<Prices> &all,
+                      const Rooms &rooms) const {
   constexpr size_t kMost = 8;
   struct Label {
     double price;
     int choice, parent;
   };
-  auto priceOf = [&](const Cost &cost) {
-    double price = 0;
-    for (size_t k = 0; k < kKinds; ++k)
-      price += prices[k] * cost.resources.amount[k];
-    return price;
-  };
   std::vector<std::vector<Label>> levels(end - begin);
   for (int s = begin; s < end; ++s) {
     const int level = s - begin;
+    const Prices &prices = all[rooms.of(level)];
+    auto priceOf = [&](const Cost &cost) {
+      double price = 0;
+      for (size_t k = 0; k < kKinds; ++k)
+        price += prices[k] * cost.resources.amount[k];
+      return price;
+    };
     std::vector<Label> next;
     for (auto [price, c] : cheapestAt(s, prices)) {
       const Choice &choice = choiceOf(s, c);
@@ -155,7 +159,8 @@ Cost BalancedRun::costOf(const Path &path) const {
   auto chosen = [&](int stage) -> const Choice & {
     return choiceOf(stage, path[stage - begin]);
   };
-  Cost cost = fixed;
+  Cost cost = endpoint;
+  cost.resources += beyond;
   for (int s = begin; s < end; ++s) {
     cost += chosen(s).cost;
     glue.add(cost, s, chosen(s), chosen);
@@ -168,9 +173,31 @@ Resources BalancedRun::needOf(const Cost &cost) const {
   return limits.errorBars ? cost.most() : cost.resources;
 }
 
-std::optional<Run> BalancedRun::runOf(const Path &path,
-                                      const Place &place) const {
-  Run run{begin,
+std::vector<Resources> BalancedRun::needsOf(const Path &path,
+                                            const Rooms &rooms,
+                                            const Place &place) const {
+  if (rooms.dies.empty())
+    return {needOf(costOf(path))};
+  auto chosen = [&](int stage) -> const Choice & {
+    return choiceOf(stage, path[stage - begin]);
+  };
+  std::vector<Cost> costs(rooms.budgets.size());
+  for (int s = begin; s < end; ++s) {
+    Cost &there = costs[rooms.of(s - begin)];
+    there += chosen(s).cost;
+    glue.add(there, s, chosen(s), chosen);
+    there.resources += beyondAt(problem.kinds[glue.kind], begin, s);
+  }
+  costs[place.dies.border] += endpoint;
+  costs[place.dies.border] += glue.closing(end, ends, chosen);
+  std::vector<Resources> needs;
+  for (const Cost &cost : costs)
+    needs.push_back(needOf(cost));
+  return needs;
+}
+
+Run BalancedRun::runOf(const Path &path) const {
+  return {begin,
           end,
           {},
           path,
@@ -178,94 +205,38 @@ std::optional<Run> BalancedRun::runOf(const Path &path,
           {},
           costOf(path),
           glue.streamBits};
-  if (place.dies.count() <= 1)
-    return run;
-  auto dies = layOutRun(problem, run, limits, place, ends);
-  if (!dies)
-    return std::nullopt;
-  run.dies = std::move(*dies);
-  return run;
 }
 
-/// What its stages take up to each of them.
-std::vector<Resources> BalancedRun::sumsOf(const Path &path) const {
-  auto chosen = [&](int stage) -> const Choice & {
-    return choiceOf(stage, path[stage - begin]);
-  };
-  std::vector<Resources> sums{fixed.resources};
-  for (int s = begin; s < end; ++s) {
-    Cost here = chosen(s).cost;
-    glue.add(here, s, chosen(s), chosen);
-    here.resources += sums.back();
-    sums.push_back(here.resources);
-  }
-  return sums;
-}
-
-/// The first that fits of those that begin as one of the paths and go on as
-/// another.
-std::optional<Run> BalancedRun::mixed(const std::vector<Path> &paths,
-                                      const Place &place,
-                                      const Resources &budget) const {
-  // What changes between the two parts is little.
-  constexpr double kNear = 1.003;
-  int layouts = 16; // that are tried, a millisecond or two each
-  std::vector<std::vector<Resources>> sums;
-  for (const Path &path : paths)
-    sums.push_back(sumsOf(path));
-  auto fits = [&](size_t a, size_t b, int parts) {
-    const Resources &before = sums[a][parts], &whole = sums[b].back(),
-                    &skipped = sums[b][parts];
-    for (size_t k = 0; k < kKinds; ++k)
-      if (before.amount[k] + whole.amount[k] - skipped.amount[k] >
-          budget.amount[k] * kNear)
-        return false;
-    return true;
-  };
-  for (size_t b = paths.size(); b-- > 0;)
-    for (size_t a = paths.size(); a-- > 0;)
-      for (int parts = 1; a != b && parts < end - begin; ++parts) {
-        if (!fits(a, b, parts) ||
-            !choiceOf(begin + parts - 1, paths[a][parts - 1]).isWhole() ||
-            choiceOf(begin + parts, paths[b][parts]).part > 0)
-          continue;
-        Path path = paths[b];
-        std::copy_n(paths[a].begin(), parts, path.begin());
-        if (scarcest(needOf(costOf(path)), budget).second > 1)
-          continue;
-        if (auto run = runOf(path, place))
-          return run;
-        if (--layouts == 0)
-          return std::nullopt;
-      }
-  return std::nullopt;
-}
-
-namespace {
-/// What each path takes, as shares of the budget, and the weights of resources
+/// What each path takes, as shares of the budgets, and the weights of resources
 /// under which the cheapest of them costs most.
-class Scarcity {
+class BalancedRun::Scarcity {
 public:
-  explicit Scarcity(const Resources &budget) : budget(budget) {
-    for (size_t k = 0; k < kKinds; ++k)
-      if (budget.amount[k] > 0 && !std::isinf(budget.amount[k]))
-        kinds.push_back(k);
+  /// A resource of a room that is limited.
+  struct Kind {
+    size_t room, resource;
+    double budget;
+  };
+  explicit Scarcity(const std::vector<Resources> &budgets) {
+    for (size_t room = 0; room < budgets.size(); ++room)
+      for (size_t k = 0; k < kKinds; ++k)
+        if (double amount = budgets[room].amount[k];
+            amount > 0 && !std::isinf(amount))
+          kinds.push_back({room, k, amount});
   }
-  void add(const Resources &need) {
+  void add(const std::vector<Resources> &needs) {
     std::vector<double> &path = shares.emplace_back();
-    for (size_t k : kinds)
-      path.push_back(std::min(10.0, need.amount[k] / budget.amount[k]));
+    for (const Kind &kind : kinds)
+      path.push_back(
+          std::min(10.0, needs[kind.room].amount[kind.resource] / kind.budget));
   }
   /// Summing up to one.
   std::vector<double> weights() const;
 
-  const Resources &budget;
-  std::vector<size_t> kinds; ///< that are limited
+  std::vector<Kind> kinds;
   std::vector<std::vector<double>> shares;
 };
-} // namespace
 
-std::vector<double> Scarcity::weights() const {
+std::vector<double> BalancedRun::Scarcity::weights() const {
   // Maximize the price of the cheapest path, the last column.
   const int count = int(kinds.size());
   glp_prob *lp = glp_create_prob();
@@ -299,49 +270,218 @@ std::vector<double> Scarcity::weights() const {
   return result;
 }
 
-std::optional<Run> BalancedRun::within(const Place &place,
-                                       const Resources &given) {
-  constexpr int kRounds = 16;
-  Resources budget = given;
-  for (double &amount : budget.amount)
-    amount *= limits.share;
-  if (place.wire)
-    fixed += problem.glue->endpoint(place, ends);
-  Scarcity scarcity(budget);
+/// What a path takes of each limited resource up to each of its stages, as
+/// shares of the budgets.
+BalancedRun::Shares BalancedRun::sharesOf(const Path &path, const Rooms &rooms,
+                                          const Scarcity &scarcity) const {
+  auto chosen = [&](int stage) -> const Choice & {
+    return choiceOf(stage, path[stage - begin]);
+  };
+  const size_t count = scarcity.kinds.size();
+  Shares sums(path.size() + 1, std::vector<double>(count));
+  for (int s = begin; s < end; ++s) {
+    const size_t at = s - begin;
+    Cost here = chosen(s).cost;
+    glue.add(here, s, chosen(s), chosen);
+    sums[at + 1] = sums[at];
+    for (size_t k = 0; k < count; ++k) {
+      const Scarcity::Kind &kind = scarcity.kinds[k];
+      if (int(kind.room) == rooms.of(int(at)))
+        sums[at + 1][k] += here.resources.amount[kind.resource] / kind.budget;
+    }
+  }
+  return sums;
+}
+
+/// A path of which as little as possible does not fit, and what is missing in
+/// shares of budgets: the part of a path whose exchange for the same part of
+/// another one leaves least missing is exchanged, as long as that helps.
+std::pair<BalancedRun::Path, double>
+BalancedRun::spliced(const std::vector<Path> &paths, const Rooms &rooms,
+                     const Scarcity &scarcity, const Place &place) const {
+  constexpr int kSteps = 32, kLongest = 64; // parts
+  const int stages = end - begin;
+  const size_t count = scarcity.kinds.size();
+  auto missing = [&](const std::vector<double> &shares) {
+    double sum = 0;
+    for (double share : shares)
+      sum += std::max(0.0, share - 1);
+    return sum;
+  };
+  auto sharesNow = [&](const Path &path) {
+    std::vector<double> shares;
+    const std::vector<Resources> needs = needsOf(path, rooms, place);
+    for (const Scarcity::Kind &kind : scarcity.kinds)
+      shares.push_back(needs[kind.room].amount[kind.resource] / kind.budget);
+    return shares;
+  };
+  std::vector<Shares> sums;
+  size_t least = 0;
+  for (size_t p = 0; p < paths.size(); ++p) {
+    sums.push_back(sharesOf(paths[p], rooms, scarcity));
+    if (missing(sharesNow(paths[p])) < missing(sharesNow(paths[least])))
+      least = p;
+  }
+  Path path = paths[least];
+  std::vector<double> now = sharesNow(path);
+  for (int step = 0; step < kSteps && missing(now) > 0; ++step) {
+    const Shares own = sharesOf(path, rooms, scarcity);
+    double best = missing(now);
+    size_t from = 0;
+    std::pair<int, int> part;
+    for (size_t p = 0; p < paths.size(); ++p)
+      for (int i = 0; i < stages; ++i) {
+        if (paths[p][i] == path[i] || choiceOf(begin + i, path[i]).part > 0 ||
+            choiceOf(begin + i, paths[p][i]).part > 0)
+          continue;
+        for (int j = i + 1; j <= std::min(stages, i + kLongest); ++j) {
+          if (paths[p][j - 1] == path[j - 1] ||
+              !choiceOf(begin + j - 1, path[j - 1]).isWhole() ||
+              !choiceOf(begin + j - 1, paths[p][j - 1]).isWhole())
+            continue;
+          double sum = 0;
+          for (size_t k = 0; k < count; ++k)
+            sum += std::max(0.0, now[k] - (own[j][k] - own[i][k]) +
+                                     (sums[p][j][k] - sums[p][i][k]) - 1);
+          if (sum < best - 1e-9) {
+            best = sum;
+            from = p;
+            part = {i, j};
+          }
+        }
+      }
+    if (part.second == 0)
+      break;
+    Path next = path;
+    std::copy(paths[from].begin() + part.first,
+              paths[from].begin() + part.second, next.begin() + part.first);
+    std::vector<double> then = sharesNow(next);
+    if (missing(then) >= missing(now)) // what changes at its ends
+      break;
+    path = std::move(next);
+    now = std::move(then);
+  }
+  return {std::move(path), missing(now)};
+}
+
+std::optional<Run> BalancedRun::laidOut(const Path &path, const Place &place,
+                                        const Rooms &rooms,
+                                        std::vector<int> &dies) const {
+  Run run = runOf(path);
+  if (place.dies.count() <= 1)
+    return run;
+  LaidOut on = layOutRun(problem, run, limits, place, ends, rooms.dies);
+  dies = on.dies;
+  run.dies = std::move(on.dies);
+  if (!on.fits)
+    return std::nullopt;
+  return run;
+}
+
+BalancedRun::Fitting BalancedRun::fitted(const Place &place,
+                                         const Rooms &rooms) const {
+  const bool onDies = !rooms.dies.empty();
+  const int most = onDies ? 12 : 16;
+  bool isLaidOut = onDies; // one layout's choices are changed
+  Scarcity scarcity(rooms.budgets);
   const size_t count = scarcity.kinds.size();
   // The next prices are between those that showed most and those that the
   // paths so far suggest, which alone would swing.
   std::vector<double> best(count, 1.0 / double(count)), weights = best;
-  double most = -1;
+  double highest = -1;
+  Fitting fitting;
   std::vector<Path> paths;
-  std::optional<Run> found;
-  for (int round = 0; round < kRounds && !found; ++round) {
-    Prices prices{};
-    for (size_t k = 0; k < kKinds; ++k)
-      prices[k] = budget.amount[k] <= 0 ? 1e3 : 0;
+  auto isSolved = [&](const Path &path) {
+    std::vector<int> dies;
+    fitting.run = laidOut(path, place, rooms, dies);
+    if (!fitting.run && !dies.empty() && !std::exchange(isLaidOut, true))
+      fitting.run = fittedOnDies(place, std::move(dies), rooms.budgets.front());
+    return bool(fitting.run);
+  };
+  for (int round = 0; round < most; ++round) {
+    std::vector<Prices> prices(rooms.budgets.size());
+    for (size_t room = 0; room < prices.size(); ++room)
+      for (size_t k = 0; k < kKinds; ++k)
+        prices[room][k] = rooms.budgets[room].amount[k] <= 0 ? 1e3 : 0;
     for (size_t k = 0; k < count; ++k)
-      prices[scarcity.kinds[k]] =
-          (weights[k] + 1e-4) / budget.amount[scarcity.kinds[k]];
-    auto path = cheapest(prices);
+      prices[scarcity.kinds[k].room][scarcity.kinds[k].resource] =
+          (weights[k] + 1e-4) / scarcity.kinds[k].budget;
+    auto path = cheapest(prices, rooms);
     // A whole budget costs one.
-    if (!path || path->second > 1.01)
-      return std::nullopt;
-    if (path->second > most) {
-      most = path->second;
+    if (!path)
+      break;
+    const bool isHopeless = path->second > 1.01;
+    if (path->second > highest) {
+      highest = path->second;
       best = weights;
     }
     // The same path again says nothing new.
     if (llvm::is_contained(paths, path->first))
       break;
-    const Resources need = needOf(costOf(path->first));
-    if (scarcest(need, budget).second <= 1)
-      found = runOf(path->first, place);
-    scarcity.add(need);
     paths.push_back(std::move(path->first));
+    // On other dies it may fit.
+    if (isHopeless && !onDies)
+      return fitting;
+    const Path &last = paths.back();
+    const std::vector<Resources> needs = needsOf(last, rooms, place);
+    if (llvm::all_of(llvm::zip_equal(needs, rooms.budgets),
+                     [](auto pair) {
+                       auto [need, budget] = pair;
+                       return scarcest(need, budget).second <= 1;
+                     }) &&
+        isSolved(last))
+      return fitting;
+    if (isHopeless)
+      break;
+    scarcity.add(needs);
     weights = scarcity.weights();
     for (size_t k = 0; k < count; ++k)
       weights[k] = (weights[k] + best[k]) / 2;
   }
-  return found ? found : mixed(paths, place, budget);
+  if (paths.empty())
+    return fitting;
+  auto [path, missing] = spliced(paths, rooms, scarcity, place);
+  if (missing <= 0)
+    isSolved(path);
+  fitting.nearest = std::move(path);
+  return fitting;
+}
+
+std::optional<Run> BalancedRun::fittedOnDies(const Place &place,
+                                             std::vector<int> dies,
+                                             const Resources &budget) const {
+  constexpr int kLayouts = 8;
+  Rooms rooms{place.dies.budgets, std::move(dies)};
+  for (size_t die = 0; die < rooms.budgets.size(); ++die)
+    for (size_t k = 0; k < kKinds; ++k) {
+      double &amount = rooms.budgets[die].amount[k];
+      if (k < gen::kResourceNames.size())
+        amount *= limits.share;
+      else // off-chip memories have their ports on one die
+        amount = int(die) == place.dies.memory ? budget.amount[k] : 0;
+    }
+  for (int tried = 0; tried < kLayouts; ++tried) {
+    Fitting fitting = fitted(place, rooms);
+    if (fitting.run || fitting.nearest.empty())
+      return std::move(fitting.run);
+    // What has become cheap on its die may lie on another one.
+    std::vector<int> next;
+    if (auto run = laidOut(fitting.nearest, place, rooms, next))
+      return run;
+    if (next.empty() || next == rooms.dies)
+      break;
+    rooms.dies = std::move(next);
+  }
+  return std::nullopt;
+}
+
+std::optional<Run> BalancedRun::within(const Place &place,
+                                       const Resources &given) {
+  Resources budget = given;
+  for (double &amount : budget.amount)
+    amount *= limits.share;
+  if (place.wire)
+    endpoint = problem.glue->endpoint(place, ends);
+  return std::move(fitted(place, {{budget}, {}}).run);
 }
 } // namespace rhizome::explore

@@ -27,20 +27,50 @@ private:
   const int begin, end;
   const Ends &ends;
   std::vector<std::vector<Alike>> options; ///< by stage
-  Cost fixed; ///< what every path takes besides its choices and their glue
+  gen::Resources beyond;                   ///< of all stages, see Kind
+  Cost endpoint;                           ///< of the link, if there is one
 
   const Choice &choiceOf(int stage, int choice) const {
     return problem.kinds[glue.kind].choices[stage][choice];
   }
+  /// What stages may use: one budget, or one for each die if it is known which
+  /// stage lies on which.
+  struct Rooms {
+    std::vector<gen::Resources> budgets;
+    std::vector<int> dies; ///< by stage; empty with one budget
+    int of(int stage) const { return dies.empty() ? 0 : dies[stage]; }
+  };
   std::vector<std::pair<double, int>> cheapestAt(int stage,
                                                  const Prices &prices) const;
-  std::optional<std::pair<Path, double>> cheapest(const Prices &prices) const;
+  /// The cheapest path at the prices of each room.
+  std::optional<std::pair<Path, double>>
+  cheapest(const std::vector<Prices> &prices, const Rooms &rooms) const;
   Cost costOf(const Path &path) const;
+  /// What a path needs of each room.
+  std::vector<gen::Resources> needsOf(const Path &path, const Rooms &rooms,
+                                      const Place &place) const;
   gen::Resources needOf(const Cost &cost) const;
-  /// A path that fits as a run, on the dies of a place that has several.
-  std::optional<Run> runOf(const Path &path, const Place &place) const;
-  std::vector<gen::Resources> sumsOf(const Path &path) const;
-  std::optional<Run> mixed(const std::vector<Path> &paths, const Place &place,
-                           const gen::Resources &budget) const;
+  Run runOf(const Path &path) const;
+  struct Fitting {
+    std::optional<Run> run;
+    Path nearest; ///< without a run: what lacks little, if anything was found
+  };
+  /// The first path that fits as a run, among those that are cheapest at prices
+  /// which follow what is scarce.
+  Fitting fitted(const Place &place, const Rooms &rooms) const;
+  /// Where the stages of dies lack something, other choices for them.
+  std::optional<Run> fittedOnDies(const Place &place, std::vector<int> dies,
+                                  const gen::Resources &budget) const;
+  using Shares = std::vector<std::vector<double>>;
+  class Scarcity;
+  Shares sharesOf(const Path &path, const Rooms &rooms,
+                  const Scarcity &scarcity) const;
+  std::pair<Path, double> spliced(const std::vector<Path> &paths,
+                                  const Rooms &rooms, const Scarcity &scarcity,
+                                  const Place &place) const;
+  /// A path as a run, on the dies of a place that has several. `dies` is where
+  /// it was laid out, whether that fits or not.
+  std::optional<Run> laidOut(const Path &path, const Place &place,
+                             const Rooms &rooms, std::vector<int> &dies) const;
 };
 } // namespace rhizome::explore

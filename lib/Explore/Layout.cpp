@@ -36,8 +36,8 @@ public:
     }
   }
 
-  std::optional<std::vector<int>> all();
-  std::optional<std::vector<int>> descend();
+  LaidOut all();
+  LaidOut descend();
 
 private:
   /// Layouts of few items that are all tried.
@@ -146,16 +146,16 @@ void Search::place(std::vector<int> where) {
 }
 
 /// All layouts, if there are few; the first with the fewest wires.
-std::optional<std::vector<int>> Search::all() {
+LaidOut Search::all() {
   std::vector<int> where(layout.items.size());
-  std::optional<std::vector<int>> best;
-  int64_t least = INT64_MAX;
+  LaidOut best;
+  std::pair<double, int64_t> least{INFINITY, 0};
   auto next = [&](auto &self, size_t item) -> void {
     if (item == where.size()) {
       place(where);
-      if (missing() <= 0 && wiresInUse() < least) {
-        least = wiresInUse();
-        best = where;
+      if (std::pair now{missing(), wiresInUse()}; now < least) {
+        least = now;
+        best = {where, now.first <= 0};
       }
       return;
     }
@@ -288,27 +288,32 @@ bool Search::improve() {
   return true;
 }
 
-std::optional<std::vector<int>> Search::descend() {
+LaidOut Search::descend() {
   if (std::pow(double(dies), double(layout.items.size())) <= kMostTried)
     return all();
-  std::optional<std::vector<int>> best;
-  int64_t least = INT64_MAX;
-  for (int which = 0; which < kBeginnings; ++which) {
-    place(beginning(which));
+  LaidOut best;
+  std::pair<double, int64_t> least{INFINITY, 0};
+  auto search = [&](std::vector<int> from) {
+    place(std::move(from));
     for (int step = 0; step < kMostSteps && improve(); ++step)
       ;
-    if (missing() <= 0 && wiresInUse() < least) {
-      least = wiresInUse();
-      best = on;
+    if (std::pair now{missing(), wiresInUse()}; now < least) {
+      least = now;
+      best = {on, now.first <= 0};
     }
-    if (best ? which == 2 || least == 0 : missing() > kHopeless)
+  };
+  if (!layout.first.empty())
+    search(layout.first);
+  if (best.fits)
+    return best;
+  for (int which = 0; which < kBeginnings; ++which) {
+    search(beginning(which));
+    if (best.fits ? which == 2 || least.second == 0 : missing() > kHopeless)
       break;
   }
   return best;
 }
 } // namespace
 
-std::optional<std::vector<int>> layOut(const Layout &layout) {
-  return Search(layout).descend();
-}
+LaidOut layOut(const Layout &layout) { return Search(layout).descend(); }
 } // namespace rhizome::explore

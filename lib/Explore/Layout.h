@@ -26,11 +26,18 @@ struct Layout {
   int border = 0;                   ///< the die with the border
   double share = 1;                 ///< of every die that may be used
   bool errorBars = true;            ///< whether these count
+  std::vector<int> first;           ///< dies to begin with, if not empty
 };
 
-/// The die of each item, such that every die and all wires suffice, with few
-/// wires; none if none is found. Of few items all layouts are tried, so that
-/// more of anything never hurts; of more, a search from several beginnings
-/// moves and swaps them as long as less is missing.
-std::optional<std::vector<int>> layOut(const Layout &layout);
+/// The die of each item.
+struct LaidOut {
+  std::vector<int> dies;
+  bool fits = false; ///< every die and all wires suffice
+};
+
+/// A layout that fits, with few wires, or else one in which little is missing.
+/// Of few items all layouts are tried, so that more of anything never hurts; of
+/// more, a search from several beginnings moves and swaps them as long as less
+/// is missing.
+LaidOut layOut(const Layout &layout);
 } // namespace rhizome::explore

@@ -528,11 +528,11 @@ std::optional<Proposal> laidOutAgain(const Posed &posed,
     Ends ends = crossingOf(problem, run.begin, run.end);
     ends.framesPerS =
         1 / (proposal.solution.seconds * double(run.places.size()));
-    auto dies = layOutRun(problem, run, limits, place, ends);
-    if (!dies)
+    LaidOut on = layOutRun(problem, run, limits, place, ends);
+    if (!on.fits)
       return std::nullopt;
-    hasMoved |= *dies != run.dies;
-    run.dies = std::move(*dies);
+    hasMoved |= on.dies != run.dies;
+    run.dies = std::move(on.dies);
   }
   if (!hasMoved)
     return std::nullopt;

@@ -97,11 +97,9 @@ static void addStreams(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
   }
 }
 
-std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
-                                          llvm::ArrayRef<Placed> stages,
-                                          const Limits &limits,
-                                          const Place &place, const Ends &ends,
-                                          const Cost &atBorder) {
+LaidOut layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
+                  const Limits &limits, const Place &place, const Ends &ends,
+                  const Cost &atBorder, llvm::ArrayRef<int> first) {
   std::vector<int> itemOf;
   Layout layout = itemsOf(glue, stages, itemOf);
   layout.room = place.dies.budgets;
@@ -117,17 +115,21 @@ std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
     for (size_t k = kOnChip; k < kKinds; ++k)
       if (item.cost.resources.amount[k] > 0) {
         if (item.die >= 0 && item.die != place.dies.memory)
-          return std::nullopt;
+          return {};
         item.die = place.dies.memory;
       }
   addStreams(glue, stages, ends, itemOf, layout);
-  auto on = layOut(layout);
-  if (!on)
-    return std::nullopt;
+  if (!first.empty())
+    layout.first.resize(layout.items.size());
+  for (size_t s = 0; s < first.size(); ++s) {
+    const int fixed = layout.items[itemOf[s]].die;
+    layout.first[itemOf[s]] = fixed >= 0 ? fixed : first[s];
+  }
+  LaidOut on = layOut(layout);
   std::vector<int> dies;
   for (int item : itemOf)
-    dies.push_back((*on)[item]);
-  return dies;
+    dies.push_back(on.dies[item]);
+  return {std::move(dies), on.fits};
 }
 
 Resources beyondAt(const Kind &kind, int begin, int stage) {
@@ -136,10 +138,9 @@ Resources beyondAt(const Kind &kind, int begin, int stage) {
              : Resources();
 }
 
-std::optional<std::vector<int>> layOutRun(const Problem &problem,
-                                          const Run &run, const Limits &limits,
-                                          const Place &place,
-                                          const Ends &ends) {
+LaidOut layOutRun(const Problem &problem, const Run &run, const Limits &limits,
+                  const Place &place, const Ends &ends,
+                  llvm::ArrayRef<int> first) {
   const RunGlue glue{problem, place.kind, run.begin, run.streamBits};
   const Kind &kind = problem.kinds[place.kind];
   auto chosen = [&](int stage) -> const Choice & {
@@ -158,6 +159,6 @@ std::optional<std::vector<int>> layOutRun(const Problem &problem,
   }
   Cost atBorder = place.wire ? problem.glue->endpoint(place, ends) : Cost();
   atBorder += glue.closing(run.end, ends, chosen);
-  return layOutRun(glue, stages, limits, place, ends, atBorder);
+  return layOutRun(glue, stages, limits, place, ends, atBorder, first);
 }
 } // namespace rhizome::explore

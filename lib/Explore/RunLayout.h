@@ -19,19 +19,19 @@ struct Placed {
 void subtract(Cost &from, const Cost &cost);
 
 /// The die of each stage of a run on a place with several, with this at the
-/// border besides what the stages have there; none if they do not fit.
-std::optional<std::vector<int>> layOutRun(const RunGlue &glue,
-                                          llvm::ArrayRef<Placed> stages,
-                                          const Limits &limits,
-                                          const Place &place, const Ends &ends,
-                                          const Cost &atBorder);
+/// border besides what the stages have there. The search begins with `first`,
+/// the dies of stages, unless it is empty. Without dies if there is no layout
+/// whatever the dies hold.
+LaidOut layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
+                  const Limits &limits, const Place &place, const Ends &ends,
+                  const Cost &atBorder, llvm::ArrayRef<int> first = {});
 
 /// What built plans took beyond a stage's choice and glue, in runs that begin
 /// there.
 gen::Resources beyondAt(const Kind &kind, int begin, int stage);
 
 /// The same for a run whose choices are known.
-std::optional<std::vector<int>> layOutRun(const Problem &problem,
-                                          const Run &run, const Limits &limits,
-                                          const Place &place, const Ends &ends);
+LaidOut layOutRun(const Problem &problem, const Run &run, const Limits &limits,
+                  const Place &place, const Ends &ends,
+                  llvm::ArrayRef<int> first = {});
 } // namespace rhizome::explore

@@ -445,7 +445,10 @@ std::optional<std::vector<int>> RunFront::layOutOn(const Place &place,
     if (at > 0)
       subtract(stages[at].cost, levels[at - 1][l].cost);
   }
-  return layOutRun(glue, stages, limits, place, ends, atBorder);
+  LaidOut on = layOutRun(glue, stages, limits, place, ends, atBorder);
+  if (!on.fits)
+    return std::nullopt;
+  return std::move(on.dies);
 }
 
 bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {

@@ -254,7 +254,7 @@ std::optional<Solution> solveWithin(const Problem &problem, double seconds,
 /// own sums may show that it takes less.
 static Solution tightened(const Problem &problem, double low, Solution found,
                           const Limits &limits) {
-  const double close = isLarge(problem) ? 5e-4 : 1e-4;
+  const double close = isLarge(problem) ? 2e-3 : 1e-4;
   auto takeOwn = [&] {
     double own = limits.least;
     for (const Run &run : found.runs)

@@ -289,7 +289,7 @@ static Timing timingOfReading(Simulation &simulation,
   };
   // In long frames the refreshes are as many in each: once those in flight are
   // there, two that differ by a ten-thousandth at most tell the interval.
-  constexpr double kVeryLong = 10 * kLong, kAlike = 1e-4;
+  constexpr double kVeryLong = 5 * kLong, kAlike = 1e-4;
   if (interval > kVeryLong)
     for (int frames = kShort; frames <= inFlightAt() + 12; ++frames) {
       simulation.upTo(frames, std::max(inFlightAt(), ahead));

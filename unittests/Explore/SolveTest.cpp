@@ -692,6 +692,56 @@ TEST(Solve, MoreOfDiesNeverHurts) {
   EXPECT_GT(helped, 50);
 }
 
+/// In sum every half of the stages may take the DSPs; only one of the dies has
+/// them.
+TEST(Solve, ChoicesFollowTheDies) {
+  constexpr int kStages = 20;
+  DrawnGlue glue;
+  Problem problem;
+  problem.glue = &glue;
+  Kind kind;
+  kind.name = "k";
+  problem.tensors.push_back({-1, {0}, false, 64, 8});
+  for (int s = 0; s < kStages; ++s) {
+    Stage stage;
+    stage.name = "s" + std::to_string(s);
+    stage.operands = {s};
+    stage.result = s + 1;
+    stage.die = s < kStages / 2 ? 0 : 1;
+    problem.stages.push_back(stage);
+    const bool isLast = s + 1 == kStages;
+    problem.tensors.push_back(
+        {s, isLast ? std::vector<int>{} : std::vector{s + 1}, isLast, 64, 8});
+    Choice inLuts, inDsp;
+    inLuts.interval = inDsp.interval = 100;
+    inLuts.in = inDsp.in = {0};
+    inLuts.cost.resources.lut() = 100 + s;
+    inDsp.cost.resources.lut() = 10;
+    inDsp.cost.resources.dsp() = 4 + s % 3;
+    kind.choices.push_back({inLuts, inDsp});
+  }
+  Place place;
+  for (bool hasDsp : {false, true}) {
+    Resources die;
+    die.lut() = hasDsp ? 200 : 1100;
+    die.dsp() = hasDsp ? 50 : 0;
+    die.ff() = 1e6;
+    place.dies.budgets.push_back(die);
+    place.budget += die;
+  }
+  place.dies.wires = 1000;
+  kind.capacity = place.budget;
+  problem.kinds = {kind};
+  problem.places = {place};
+  auto solution = solveFastest(problem, {});
+  ASSERT_TRUE(solution);
+  const struct Run &run = solution->runs[0];
+  for (int s = 0; s < kStages; ++s) {
+    EXPECT_EQ(run.dies[s], s < kStages / 2 ? 0 : 1) << s;
+    EXPECT_EQ(run.choices[s], s < kStages / 2 ? 0 : 1) << s;
+  }
+}
+
 TEST(Solve, FewestNodesAndPins) {
   for (uint64_t seed = 3001; seed <= 3060; ++seed) {
     Drawn drawn(seed, true);

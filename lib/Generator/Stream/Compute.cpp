@@ -533,12 +533,12 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
 } // namespace
 
 /// The rows of positions that may use weights together: those that divide the
-/// rows of the output, each at least twice the one before.
+/// rows of the output, each at least four times the one before.
 static std::vector<int64_t> tilesOf(const osa::Window &w) {
   std::vector<int64_t> tiles;
   for (int64_t rows = 1; rows <= w.outHeight; ++rows)
     if (w.outHeight % rows == 0 && rows * w.outWidth > 1 &&
-        (tiles.empty() || rows >= 2 * tiles.back()))
+        (tiles.empty() || rows >= 4 * tiles.back()))
       tiles.push_back(rows);
   if (!tiles.empty() && tiles.back() != w.outHeight)
     tiles.back() = w.outHeight;
