@@ -21,6 +21,30 @@ namespace rhizome::explore {
 using gen::Resources;
 constexpr size_t kKinds = gen::kResources;
 
+/// Leaves out what is never the cheapest: what takes at least as much of
+/// everything as another one.
+void BalancedRun::Alike::prune() {
+  std::vector<std::pair<double, size_t>> order; // by what dominance agrees with
+  for (auto [i, cost] : llvm::enumerate(costs))
+    order.push_back({std::accumulate(cost.begin(), cost.end(), 0.0), i});
+  llvm::sort(order);
+  Alike kept;
+  for (auto [sum, i] : order) {
+    const double *cost = costs[i].data();
+    if (llvm::none_of(kept.costs, [&](const auto &other) {
+          const double *theirs = other.data();
+          bool isLess = true;
+          for (size_t k = 0; k < kKinds; ++k)
+            isLess &= theirs[k] <= cost[k];
+          return isLess;
+        })) {
+      kept.choices.push_back(choices[i]);
+      kept.costs.push_back(costs[i]);
+    }
+  }
+  *this = std::move(kept);
+}
+
 BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
                          const RunGlue &glue, int end, int64_t interval,
                          const Ends &ends)
@@ -37,8 +61,11 @@ BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
           {choice.in, choice.out, choice.region, choice.part}, here.size());
       if (isNew)
         here.emplace_back();
-      here[it->second].push_back(int(c));
+      here[it->second].choices.push_back(int(c));
+      here[it->second].costs.push_back(choice.cost.resources.amount);
     }
+    for (Alike &alike : here)
+      alike.prune();
     beyond += beyondAt(kind, begin, s);
   }
 }
@@ -51,11 +78,13 @@ BalancedRun::cheapestAt(int stage, const Prices &prices) const {
   std::vector<std::pair<double, int>> all, parts;
   for (const Alike &alike : options[stage - begin]) {
     std::pair<double, int> least{INFINITY, -1};
-    for (int c : alike) {
+    for (size_t i = 0; i < alike.costs.size(); ++i) {
+      const double *cost = alike.costs[i].data();
       double price = 0;
       for (size_t k = 0; k < kKinds; ++k)
-        price += prices[k] * choiceOf(stage, c).cost.resources.amount[k];
-      least = std::min(least, {price, c});
+        price += prices[k] * cost[k];
+      if (price < least.first)
+        least = {price, alike.choices[i]};
     }
     (choiceOf(stage, least.second).part > 0 ? parts : all).push_back(least);
   }

@@ -18,8 +18,13 @@ private:
   using Prices = std::array<double, gen::kResources>;
   /// A choice for each stage.
   using Path = std::vector<int>;
-  /// Choices that differ only in cost.
-  using Alike = std::vector<int>;
+  /// Choices that differ only in cost, next to these costs: prices are looked
+  /// up for all of them again and again.
+  struct Alike {
+    std::vector<int> choices;
+    std::vector<std::array<double, gen::kResources>> costs;
+    void prune();
+  };
 
   const Problem &problem;
   const Limits &limits;

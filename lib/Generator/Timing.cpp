@@ -273,11 +273,12 @@ static int64_t latencyAfterReading(const Simulation &run,
 /// The timing of a network that reads memories while frames pass.
 static Timing timingOfReading(Simulation &simulation,
                               const ProcessNetwork &network) {
+  const bool shares = sharesBanks(network);
   const int ahead = aheadOf(network);
   const SimResult &run = simulation.upTo(kShort - 1, ahead);
   double interval = run.interval(kWarmUp - 1);
   int64_t latency = latencyAfterReading(simulation, network, run.latency());
-  if (!sharesBanks(network) && interval > kLong && run.isSteady(kWarmUp - 2))
+  if (!shares && interval > kLong && run.isSteady(kWarmUp - 2))
     return Timing{interval, latency};
   // Refreshes are not aligned to frames: no frame is like another. Those in
   // flight at once share the memory: as many go before and after. How many they
@@ -287,15 +288,17 @@ static Timing timingOfReading(Simulation &simulation,
     int64_t cycles = std::max<int64_t>(1, int64_t(interval));
     return int(std::min(kMostInFlight, (latency + cycles - 1) / cycles));
   };
-  // In long frames the refreshes are as many in each: once those in flight are
-  // there, two that differ by a ten-thousandth at most tell the interval.
+  // In long frames the refreshes are as many in each: two that differ by a
+  // ten-thousandth at most tell the interval, if banks are shared once those in
+  // flight are there.
   constexpr double kVeryLong = 5 * kLong, kAlike = 1e-4;
   if (interval > kVeryLong)
     for (int frames = kShort; frames <= inFlightAt() + 12; ++frames) {
-      simulation.upTo(frames, std::max(inFlightAt(), ahead));
+      simulation.upTo(frames, shares ? std::max(inFlightAt(), ahead) : 0);
       double last = run.interval(frames - 2), both = run.interval(frames - 3);
       interval = both;
-      if (frames > inFlightAt() + 3 && std::abs(last - both) < kAlike * both)
+      if ((!shares || frames > inFlightAt() + 3) &&
+          std::abs(last - both) < kAlike * both)
         return Timing{both, latency};
     }
   for (int round = 0; round < 2; ++round) {
@@ -599,7 +602,7 @@ followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
       sinks.push_back(port->second);
   }
   Simulation simulation(network);
-  const SimResult &run = simulation.upTo(1);
+  const SimResult &run = simulation.upTo(1, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
   std::vector<std::vector<int64_t>> taken(outputs);
@@ -618,7 +621,7 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   }
   ProcessNetwork network = networkOf(design);
   Simulation simulation(network);
-  const SimResult &run = simulation.upTo(frames);
+  const SimResult &run = simulation.upTo(frames, aheadOf(network));
   // An actor with several processes works while one of them does.
   for (auto [process, spans] : llvm::zip_equal(network.processes, run.spans)) {
     auto it = index.find(llvm::StringRef(process.name).split('.').first);
