@@ -70,6 +70,8 @@ def network(np, seed=1):
 
 
 def onnx_model(np, data):
+    """The network in QONNX, and the scale of its outputs. A Quant's results are
+    its integers times its scale, so scales multiply from layer to layer."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     nodes, held = [], []
@@ -86,19 +88,21 @@ def onnx_model(np, data):
             rounding_mode="FLOOR"))
         return y
     x = quant("input", "q", 1, 1, BITS)
-    last = data["n"] - 1
+    last, unit = data["n"] - 1, 1.0
     for i in range(data["n"]):
         constant(f"w{i}", data[f"w{i}"])
         quant(f"w{i}", f"wq{i}", 1, 1, BITS)
-        constant(f"b{i}", data[f"b{i}"])
-        quant(f"b{i}", f"bq{i}", 1, 1, BITS)
+        constant(f"b{i}", data[f"b{i}"] * unit)
+        quant(f"b{i}", f"bq{i}", unit, 1, BITS)
         nodes.append(helper.make_node("Gemm", [x, f"wq{i}", f"bq{i}"],
                                       [f"g{i}"], name=f"fc{i}"))
         x = f"g{i}"
         if i < last:
             nodes.append(helper.make_node("Relu", [x], [f"r{i}"]))
-            x = quant(f"r{i}", f"a{i}", 2.0 ** data["s"][i], 0, BITS)
-    x = quant(x, "out", 2.0 ** data["last"], 1, 16)
+            unit *= 2.0 ** data["s"][i]
+            x = quant(f"r{i}", f"a{i}", unit, 0, BITS)
+    unit *= 2.0 ** data["last"]
+    x = quant(x, "out", unit, 1, 16)
     graph = helper.make_graph(
         nodes, "net",
         [helper.make_tensor_value_info("input", TensorProto.FLOAT,
@@ -106,7 +110,8 @@ def onnx_model(np, data):
         [helper.make_tensor_value_info(x, TensorProto.FLOAT, [1, SIZES[-1]])],
         held)
     return helper.make_model(graph, ir_version=8, opset_imports=[
-        helper.make_opsetid("", 13), helper.make_opsetid("onnx.brevitas", 1)])
+        helper.make_opsetid("", 13),
+        helper.make_opsetid("onnx.brevitas", 1)]), unit
 
 
 def cells(files, top, folder):
@@ -127,7 +132,8 @@ def cells(files, top, folder):
 
 def ours(np, rhizome, data, folder, expected):
     import onnx
-    onnx.save(onnx_model(np, data), folder / "net.onnx")
+    model, unit = onnx_model(np, data)
+    onnx.save(model, folder / "net.onnx")
     package = folder / "net.rhz"
     start = time.time()
     subprocess.run([rhizome, "compile", folder / "net.onnx", "--device", DEVICE,
@@ -142,11 +148,13 @@ def ours(np, rhizome, data, folder, expected):
         "rhz_pipeline", "rhz_outbuf", "rhz_valid", "rhz_counter")]
     if expected is not None:
         np.save(folder / "x.npy", data["x"].astype(np.float32))
-        np.save(folder / "y.npy", (expected * 2 ** LAST).astype(np.float32))
-        subprocess.run([rhizome, "simulate", package, "--level", "functional",
-                        "--input", folder / "x.npy", "--expect",
-                        folder / "y.npy"], check=True,
-                       stdout=subprocess.DEVNULL)
+        np.save(folder / "y.npy", (expected * unit).astype(np.float32))
+        simulated = subprocess.run(
+            [rhizome, "simulate", package, "--level", "functional", "--input",
+             folder / "x.npy", "--expect", folder / "y.npy"],
+            capture_output=True, text=True)
+        if simulated.returncode:
+            raise SystemExit(simulated.stdout + simulated.stderr)
     plan = (package / "plan.json").read_text()
     stages = int(re.search(r'"stages": (\d+)', plan).group(1))
     found = cells([*library, *circuits], circuits[0].stem, folder)

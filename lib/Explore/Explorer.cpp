@@ -3,6 +3,7 @@
 // estimate, or the event simulator finds it slower, the next proposal
 // accounts for it or aims lower.
 #include "Explorer.h"
+#include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -237,7 +238,9 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   return last;
 }
 
-FailureOr<Result> Explorer::realizeFastest(Limits limits) {
+FailureOr<Result> Explorer::realizeFastest(Limits limits,
+                                           std::optional<Proposal> &taken) {
+  taken.reset();
   for (bool errorBars : {true, false}) {
     limits.errorBars = errorBars;
     limits.share = 1;
@@ -254,7 +257,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits) {
       fewer.maxNodes = nodes / 2;
       forget(posed);
       isSolved = false;
-      auto other = realizeFastest(fewer);
+      auto other = realizeFastest(fewer, taken);
       if (failed(other))
         return failure();
       if (other->meetsGoal) {
@@ -262,11 +265,14 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits) {
         return other;
       }
       erase(*other);
+      taken.reset();
     }
     if (failed(addTiming(posed, proposal, result)))
       return failure();
     result.limit = limitAt(proposal.solution.seconds * (1 - 1e-9), limits);
     result.meetsGoal = holds;
+    if (holds)
+      taken = std::move(proposal);
     return std::move(result);
   }
   // Not even the smallest plan fits.
@@ -336,13 +342,138 @@ FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
       break;
   }
   limits.share = 1;
-  auto result = realizeFastest(limits);
+  std::optional<Proposal> taken;
+  auto result = realizeFastest(limits, taken);
   if (succeeded(result) && result->seconds > target * (1 + 1e-9)) {
     result->meetsGoal = false;
     if (!limit.isNone())
       result->limit = limit;
   }
   return result;
+}
+
+namespace {
+/// Another choice for a stage of a run, and what it was found to bring.
+struct Quicker {
+  size_t run;
+  int stage, choice;
+  double price = 0; ///< beyond that of the present choice
+  double seconds = 0;
+};
+} // namespace
+
+/// For each stage of a plan the cheapest choices that are at least twice and
+/// eight times as quick, where what the plan leaves of its places may hold
+/// them.
+static std::vector<Quicker> quickerChoices(const Problem &problem,
+                                           const Solution &solution,
+                                           const Result &result) {
+  std::vector<Quicker> found;
+  for (auto [r, run] : llvm::enumerate(solution.runs)) {
+    const Place &place = problem.places[run.places[0]];
+    const Kind &kind = problem.kinds[place.kind];
+    const NodeResult &node = result.nodes[r];
+    Resources left = place.budget;
+    for (size_t k = 0; k < kResourceNames.size(); ++k)
+      left.amount[k] -= node.resources.amount[k] + node.errors.amount[k];
+    for (int s = run.begin; s < run.end; ++s) {
+      const std::vector<Choice> &all = kind.choices[s];
+      const Choice &now = all[run.choices[s - run.begin]];
+      if (now.unit >= 0 || now.region >= 0)
+        continue;
+      const double price = priceOf(now.cost.resources, kind.capacity);
+      int before = -1;
+      for (int64_t times : {2, 8}) {
+        Quicker best{r, s, -1, INFINITY};
+        for (auto [c, choice] : llvm::enumerate(all)) {
+          if (choice.unit >= 0 || choice.region >= 0 ||
+              choice.interval * times > now.interval)
+            continue;
+          bool fits = true;
+          for (size_t k = 0; k < kResourceNames.size(); ++k)
+            fits &= choice.cost.resources.amount[k] -
+                        now.cost.resources.amount[k] <=
+                    std::max(0.0, left.amount[k]);
+          const double more =
+              priceOf(choice.cost.resources, kind.capacity) - price;
+          if (fits && more < best.price) {
+            best.choice = int(c);
+            best.price = more;
+          }
+        }
+        if (best.choice >= 0 &&
+            best.choice != std::exchange(before, best.choice))
+          found.push_back(best);
+      }
+    }
+  }
+  return found;
+}
+
+/// Shortens the way of a frame with what a plan leaves of its places. The rate
+/// decides which choices a plan takes, and a frame also waits for stages that
+/// are quick enough for it. Each is tried alone; what brings most for its price
+/// is taken first, as long as it helps.
+LogicalResult Explorer::quicken(Proposal proposal, Result &result) {
+  constexpr double kLeast = 1e-4; // that is worth a change
+  const Problem &problem = posed.problems[proposal.order];
+  if (isLarge(problem))
+    return success();
+  auto with = [&](const Quicker &change) {
+    Proposal other = proposal;
+    Run &run = other.solution.runs[change.run];
+    run.choices[change.stage - run.begin] = change.choice;
+    return other;
+  };
+  // A plan that fits, is as fast and sooner than `latency`.
+  auto build = [&](const Proposal &other,
+                   double latency) -> FailureOr<std::optional<Result>> {
+    auto built = realize(posed, other, /*tries=*/true);
+    if (failed(built))
+      return failure();
+    if (holds(*built)) {
+      if (failed(addTiming(posed, other, *built)))
+        return failure();
+      if (built->latency < latency &&
+          built->seconds <= result.seconds * (1 + 1e-9))
+        return std::optional(std::move(*built));
+    }
+    erase(*built);
+    return std::optional<Result>();
+  };
+  std::vector<Quicker> changes =
+      quickerChoices(problem, proposal.solution, result);
+  const double least = kLeast * result.latency;
+  for (Quicker &change : changes) {
+    auto built = build(with(change), result.latency - least);
+    if (failed(built))
+      return failure();
+    if (!*built)
+      continue;
+    change.seconds = result.latency - (*built)->latency;
+    erase(**built);
+  }
+  llvm::erase_if(changes, [](const Quicker &c) { return c.seconds <= 0; });
+  llvm::sort(changes, [](const Quicker &a, const Quicker &b) {
+    const double ofA = a.seconds / std::max(1e-6, a.price),
+                 ofB = b.seconds / std::max(1e-6, b.price);
+    return std::tuple(-ofA, a.run, a.stage, a.choice) <
+           std::tuple(-ofB, b.run, b.stage, b.choice);
+  });
+  for (const Quicker &change : changes) {
+    Proposal other = with(change);
+    auto built = build(other, result.latency - least);
+    if (failed(built))
+      return failure();
+    if (!*built)
+      continue;
+    (*built)->limit = result.limit;
+    (*built)->meetsGoal = result.meetsGoal;
+    erase(result);
+    result = std::move(**built);
+    proposal = std::move(other);
+  }
+  return success();
 }
 
 FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
@@ -357,10 +488,11 @@ FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
            result.seconds <= goal.mostSeconds() * (1 + 1e-9);
   };
   std::optional<Result> best;
+  std::optional<Proposal> taken, ofBest;
   double low = 0;
   for (limits.maxNodes = 1;;
        limits.maxNodes = std::min(2 * limits.maxNodes, most)) {
-    auto result = realizeFastest(limits);
+    auto result = realizeFastest(limits, taken);
     if (failed(result))
       return failure();
     bool good = meets(*result);
@@ -372,6 +504,7 @@ FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
       if (best)
         erase(*best);
       best = std::move(*result);
+      ofBest = std::move(taken);
       low = best->seconds;
     } else {
       erase(*result);
@@ -379,6 +512,9 @@ FailureOr<Result> Explorer::realizeQuickest(const Goal &goal, Limits limits) {
     if ((good && isSmallest) || limits.maxNodes >= most)
       break;
   }
+  if (goal.usesRest && ofBest)
+    if (failed(quicken(std::move(*ofBest), *best)))
+      return failure();
   // A plan that is too slow is not limited by a resource.
   if (best->latency > target) {
     best->limit = Limit::Kind::Latency;
@@ -457,7 +593,8 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     if (goal.kind == Goal::Kind::MinNodes)
       if (auto smallest = within(INFINITY, limits))
         limits.maxNodes = smallest->solution.nodes();
-    result = realizeFastest(limits);
+    std::optional<Proposal> taken;
+    result = realizeFastest(limits, taken);
     if (succeeded(result) && result->seconds > goal.mostSeconds() * (1 + 1e-9))
       result->meetsGoal = false;
   }

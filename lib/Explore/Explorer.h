@@ -61,7 +61,10 @@ private:
   /// again. None if nothing was proposed.
   mlir::FailureOr<std::optional<Built>> settle(Propose propose, Limits &limits);
 
-  mlir::FailureOr<Result> realizeFastest(Limits limits);
+  /// `taken` is what the result was built from, if it meets its goal.
+  mlir::FailureOr<Result> realizeFastest(Limits limits,
+                                         std::optional<Proposal> &taken);
+  mlir::LogicalResult quicken(Proposal proposal, Result &result);
   mlir::FailureOr<Result> realizeWithin(double target, Limits limits);
   mlir::FailureOr<Result> realizeQuickest(const Goal &goal, Limits limits);
   void addOthers(Result &result);

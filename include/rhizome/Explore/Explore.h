@@ -26,6 +26,9 @@ struct Goal {
   std::map<std::string, Part> parts; ///< by resource; others: everything
   /// Whether a plan that fits no device is still to be built.
   bool buildsNearest = false;
+  /// Whether what a plan with the least latency leaves of its devices shortens
+  /// it further.
+  bool usesRest = false;
   /// The same goal with all products in LUTs.
   Goal withoutDsp() const;
 
