@@ -28,6 +28,8 @@ protected:
   MLIRContext context;
   TestFolder folder;
   std::mt19937_64 rng{11};
+  int64_t interval = 0;     ///< the largest of the last kernel's nests
+  bool isVerilated = false; ///< compiled, for long runs
 
   KernelUnits() {
     test::loadKernelDialects(context);
@@ -78,6 +80,11 @@ protected:
     Built k;
     ASSERT_NO_FATAL_FAILURE(build(text, choice, pace, k));
     ASSERT_TRUE(succeeded(emitDesign(*k.parent, folder.path())));
+    interval = 0;
+    for (const Nest &nest : k.unit.nests) {
+      EXPECT_EQ(schedule::verify(nest.problem, nest.schedule), std::nullopt);
+      interval = std::max(interval, nest.schedule.interval);
+    }
     // The operations correspond one by one.
     auto operations = [](ModuleOp module) {
       std::vector<Operation *> ops;
@@ -172,12 +179,13 @@ protected:
             "  logic ir_was = 0;\n  always @(posedge clk) ir_was <= ir;\n"
             "  initial begin\n    $readmemh(\"in.hex\", give);\n"
             "    $readmemh(\"want.hex\", want);\n  end\nendmodule\n");
-    std::string log;
-    ASSERT_EQ(folder.run("iverilog -g2012 -s bench -o x kernel_unit.sv "
-                         "bench.sv && ./x"),
-              0)
-        << folder.read("log.txt");
-    log = folder.read("log.txt");
+    const std::string run =
+        isVerilated
+            ? "verilator --binary --timing -O3 -Wno-fatal -Wno-lint --top "
+              "bench -o x bench.sv kernel_unit.sv && obj_dir/x"
+            : "iverilog -g2012 -s bench -o x kernel_unit.sv bench.sv && ./x";
+    ASSERT_EQ(folder.run(run), 0) << folder.read("log.txt");
+    std::string log = folder.read("log.txt");
     EXPECT_NE(log.find("RIGHT"), std::string::npos) << log << text;
     if (!stalls)
       EXPECT_NE(log.find("CYCLES " + count(k.unit.cycles() * elements) + "\n"),
@@ -202,5 +210,110 @@ TEST_F(KernelUnits, HelmholtzEqualsTheEvaluator) {
       if (HasFatalFailure())
         return;
     }
+}
+
+/// A kernel on tensors of random shapes: a contraction with its indices in
+/// random order, then a product with the first operand's transpose.
+std::string randomKernel(std::mt19937_64 &rng) {
+  auto size = [&] { return std::to_string(1 + rng() % 5); };
+  std::string n = size(), m = size(), k = size(), l = size();
+  bool isSwapped = rng() & 1, isLast = rng() & 1;
+  std::string a = isSwapped ? k + "x" + n : n + "x" + k;
+  std::string b = l + "x" + k + "x" + m, c = n + "x" + m;
+  // The reductions are the loops 0 and 3, or 2 and 3.
+  std::string dims = isLast ? "(i,j,k,l)" : "(k,i,j,l)";
+  std::string kinds = isLast ? "\"parallel\", \"parallel\", \"reduction\""
+                             : "\"reduction\", \"parallel\", \"parallel\"";
+  auto f64 = [](const std::string &shape) {
+    return "tensor<" + shape + "xf64>";
+  };
+  std::string text =
+      "func.func @f(%a: " + f64(a) + ", %b: " + f64(b) + ", %c: " + f64(c) +
+      ") -> " + f64(c) + " {\n%z = arith.constant 0.25 : f64\n%e = " +
+      "tensor.empty() : " + f64(c) +
+      "\n%i = linalg.fill ins(%z : f64) outs(%e : " + f64(c) + ") -> " +
+      f64(c) + "\n%s = linalg.generic {indexing_maps = [affine_map<" + dims +
+      " -> " + (isSwapped ? "(k,i)" : "(i,k)") + ">, affine_map<" + dims +
+      " -> (l,k,j)>, affine_map<" + dims + " -> (i,j)>], iterator_types = [" +
+      kinds + ", \"reduction\"]} ins(%a, %b : " + f64(a) + ", " + f64(b) +
+      ") outs(%i : " + f64(c) + ") {\n^bb0(%x: f64, %y: f64, %o: f64):\n" +
+      "%p = arith.mulf %x, %y : f64\n%q = arith.addf %o, %p : f64\n" +
+      "linalg.yield %q : f64\n} -> " + f64(c) + "\n%d = linalg.generic " +
+      "{indexing_maps = [affine_map<(i,j) -> (i,j)>, affine_map<(i,j) -> "
+      "(i,j)>, affine_map<(i,j) -> (i,j)>], iterator_types = [\"parallel\", "
+      "\"parallel\"]} ins(%s, %c : " +
+      f64(c) + ", " + f64(c) + ") outs(%e : " + f64(c) +
+      ") {\n^bb0(%x: f64, %y: f64, %o: f64):\n%p = arith.subf %x, %y : f64\n" +
+      "%q = arith.maximumf %p, %y : f64\nlinalg.yield %q : f64\n} -> " +
+      f64(c) + "\nreturn %d : " + f64(c) + "\n}\n";
+  return text;
+}
+
+TEST_F(KernelUnits, RandomShapesFormatsAndPeriods) {
+  if (!test::haveTool("iverilog"))
+    return;
+  const numeric::Rounding roundings[] = {
+      numeric::Rounding::NearestEven, numeric::Rounding::NearestAway,
+      numeric::Rounding::TowardZero, numeric::Rounding::Up,
+      numeric::Rounding::Down};
+  int slow = 0;
+  for (int round = 0; round < 12; ++round) {
+    // Few integer bits, so that results overflow.
+    FormatChoice choice = fixed(1 + int(rng() % 3), 1 + int(rng() % 30));
+    choice.rounding = roundings[rng() % 5];
+    choice.saturate = rng() & 1;
+    choice.fused = rng() & 1;
+    int64_t levels = 2 + int64_t(rng() % 10);
+    simulate(randomKernel(rng), choice, {32 * levels}, 3, round % 3 != 0);
+    if (HasFatalFailure())
+      return;
+    slow += interval > 1;
+  }
+  EXPECT_GT(slow, 0) << "no sum took more than a cycle";
+}
+
+TEST_F(KernelUnits, WhatIsNotBuiltIsNamed) {
+  std::string problem;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    problem += diagnostic.str();
+    return success();
+  });
+  auto refuse = [&](const std::string &text) {
+    problem.clear();
+    auto module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module) << problem;
+    OpBuilder b(&context);
+    OwningOpRef<ModuleOp> parent = ModuleOp::create(b.getUnknownLoc());
+    b.setInsertionPointToEnd(parent->getBody());
+    EXPECT_TRUE(failed(buildKernelUnit(kernel(*module), "f", {256}, b)));
+    EXPECT_NE(problem.find("remedy: "), std::string::npos) << problem;
+    EXPECT_TRUE(parent->getBody()->empty());
+  };
+  auto nest = [](const std::string &inner) {
+    return "func.func @f(%a: tensor<4xi8>) -> tensor<4xi8> {\n%e = "
+           "tensor.empty() : tensor<4xi8>\n%x = linalg.generic {indexing_maps "
+           "= [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], "
+           "iterator_types = [\"parallel\"]} ins(%a : tensor<4xi8>) outs(%e : "
+           "tensor<4xi8>) {\n^bb0(%v: i8, %o: i8):\n" +
+           inner + "\n} -> tensor<4xi8>\nreturn %x : tensor<4xi8>\n}";
+  };
+  refuse(nest("%q = arith.divsi %v, %v : i8\nlinalg.yield %q : i8"));
+  EXPECT_NE(problem.find("'arith.divsi'"), std::string::npos) << problem;
+  refuse(nest("%q = arith.addi %v, %o : i8\nlinalg.yield %q : i8"));
+  EXPECT_NE(problem.find("starts from values"), std::string::npos) << problem;
+  refuse("func.func @f(%a: tensor<4xf64>) -> tensor<4xf64> {\nreturn %a : "
+         "tensor<4xf64>\n}");
+  EXPECT_NE(problem.find("--numbers"), std::string::npos) << problem;
+}
+
+TEST_F(KernelUnits, HelmholtzOverManyElements) {
+  // RHIZOME_KERNEL_ELEMENTS of 11 points a side, compiled; two otherwise.
+  if (!test::haveTool("verilator"))
+    return;
+  const char *given = std::getenv("RHIZOME_KERNEL_ELEMENTS");
+  isVerilated = true;
+  for (FormatChoice choice : {fixed(24, 40), fixed(8, 24)})
+    simulate(test::helmholtz(11), choice, {8 * 32}, given ? atoi(given) : 2,
+             true);
 }
 } // namespace
