@@ -41,6 +41,7 @@ ALLOWED = {
     "Generator": "Cost Schedule Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                  "Support",
     "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Generator/Hls": "Conversion Cost Schedule Dialect/Rtl",
     "Generator/Shared": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
     "Generator/Stream": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
     "Analysis": "Generator Cost Dialect/Num Dialect/Osa Target Support",
@@ -83,7 +84,8 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
 LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
              "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",
-             "ImportKernel": "Import/Kernel"}
+             "ImportKernel": "Import/Kernel",
+             "Hls": "Generator/Hls"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # Shared with what is built around a design: it is in data/sim.

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scalar integer arithmetic, as in the body of a loop nest, to `rtl` logic.
+#pragma once
+
+#include "mlir/IR/Builders.h"
+
+namespace rhizome {
+/// The logic of an operation on signals of its operands' widths, at the
+/// builder's insertion point. Fixed point is integers here
+/// (`convert-num-to-arith`). Fails with a diagnostic at an operation that has
+/// no logic yet: anything but signless integers, and divisions.
+mlir::FailureOr<mlir::Value>
+scalarToRtl(mlir::Operation &op, mlir::ValueRange operands, mlir::OpBuilder &b);
+} // namespace rhizome

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel's loop nests in hardware: one pipeline per nest, scheduled, that
+// take turns on memories of true depth, behind one input and one output
+// stream.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Cost/Words.h"
+#include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Schedule/Problem.h"
+
+namespace rhizome::gen::hls {
+/// A nest as a pipelined loop. Reductions are the innermost loops; otherwise
+/// the loops keep their order.
+struct Nest {
+  mlir::linalg::GenericOp op;
+  std::vector<unsigned> order; ///< the loops, outermost first
+  std::vector<int64_t> trips;  ///< in this order
+  size_t outer = 0;            ///< loops that are not reductions
+  /// An operation for every operand that is read, every operation of the body,
+  /// and, last, the accumulator.
+  schedule::LoopProblem problem;
+  schedule::Schedule schedule;
+
+  int64_t iterations() const;
+  /// The cycle of an iteration in which its result is written, from 0.
+  int64_t depth() const { return schedule.start.back(); }
+  /// From its first iteration's start to its last result.
+  int64_t cycles() const {
+    return schedule.interval * (iterations() - 1) + depth() + 1;
+  }
+};
+
+/// What is built of a kernel, and the cycles of one run if the source always
+/// offers and the sink always accepts: the three parts follow each other.
+struct KernelUnit {
+  /// Tensors of integers in the order of the streams: those that the unit does
+  /// not compute, and those that something else reads. One element per beat.
+  std::vector<mlir::Value> inputs, outputs;
+  std::vector<Nest> nests;
+  int64_t readCycles = 0, computeCycles = 0, writeCycles = 0;
+  rtl::ModuleOp module;
+
+  int64_t cycles() const { return readCycles + computeCycles + writeCycles; }
+};
+
+/// Builds all nests on integers of a kernel (after `convert-num-to-arith`);
+/// conversions from and to floats are its border. `pace` is the logic allowed
+/// between registers. The module, at the builder's insertion point, has
+/// clk_i, rst_ni, in_{valid,data}_i, in_ready_o, out_{valid,data}_o and
+/// out_ready_i. Fails with a diagnostic at what cannot be built.
+mlir::FailureOr<KernelUnit> buildKernelUnit(mlir::func::FuncOp kernel,
+                                            llvm::StringRef name,
+                                            const cost::LogicPace &pace,
+                                            mlir::OpBuilder &b);
+} // namespace rhizome::gen::hls
