@@ -29,6 +29,7 @@ protected:
   TestFolder folder;
   std::mt19937_64 rng{11};
   int64_t interval = 0;     ///< the largest of the last kernel's nests
+  bool isChecked = false;   ///< by Verilator's and Yosys' checks, too
   bool isVerilated = false; ///< compiled, for long runs
 
   KernelUnits() {
@@ -179,6 +180,15 @@ protected:
             "  logic ir_was = 0;\n  always @(posedge clk) ir_was <= ir;\n"
             "  initial begin\n    $readmemh(\"in.hex\", give);\n"
             "    $readmemh(\"want.hex\", want);\n  end\nendmodule\n");
+    if (isChecked && test::haveTool("verilator"))
+      EXPECT_EQ(folder.run("verilator --lint-only -Wall kernel_unit.sv"), 0)
+          << folder.read("log.txt");
+    if (isChecked && test::haveTool("yosys"))
+      EXPECT_EQ(folder.run("yosys -q -p 'read_verilog -sv kernel_unit.sv; "
+                           "hierarchy -check -top kernel_unit; proc; check "
+                           "-assert; memory -nomap; check -assert'"),
+                0)
+          << folder.read("log.txt");
     const std::string run =
         isVerilated
             ? "verilator --binary --timing -O3 -Wno-fatal -Wno-lint --top "
@@ -206,6 +216,7 @@ TEST_F(KernelUnits, HelmholtzEqualsTheEvaluator) {
     return;
   for (FormatChoice choice : {fixed(24, 40), fixed(8, 24)})
     for (bool stalls : {false, true}) {
+      isChecked = !stalls;
       simulate(test::helmholtz(3), choice, {8 * 32}, 3, stalls);
       if (HasFatalFailure())
         return;
@@ -307,13 +318,12 @@ TEST_F(KernelUnits, WhatIsNotBuiltIsNamed) {
 }
 
 TEST_F(KernelUnits, HelmholtzOverManyElements) {
-  // RHIZOME_KERNEL_ELEMENTS of 11 points a side, compiled; two otherwise.
-  if (!test::haveTool("verilator"))
-    return;
-  const char *given = std::getenv("RHIZOME_KERNEL_ELEMENTS");
+  // 11 points a side.
+  const char *elements = std::getenv("RHIZOME_KERNEL_ELEMENTS");
+  if (!elements || !test::haveTool("verilator"))
+    GTEST_SKIP() << "only with RHIZOME_KERNEL_ELEMENTS=N and Verilator";
   isVerilated = true;
   for (FormatChoice choice : {fixed(24, 40), fixed(8, 24)})
-    simulate(test::helmholtz(11), choice, {8 * 32}, given ? atoi(given) : 2,
-             true);
+    simulate(test::helmholtz(11), choice, {8 * 32}, std::atoi(elements), true);
 }
 } // namespace
