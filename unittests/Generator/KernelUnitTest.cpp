@@ -28,6 +28,7 @@ protected:
   MLIRContext context;
   TestFolder folder;
   std::mt19937_64 rng{11};
+  int64_t cycles = 0;       ///< predicted for the last kernel
   int64_t interval = 0;     ///< the largest of the last kernel's nests
   bool isChecked = false;   ///< by Verilator's and Yosys' checks, too
   bool isVerilated = false; ///< compiled, for long runs
@@ -81,6 +82,7 @@ protected:
     Built k;
     ASSERT_NO_FATAL_FAILURE(build(text, choice, pace, k));
     ASSERT_TRUE(succeeded(emitDesign(*k.parent, folder.path())));
+    cycles = k.unit.cycles();
     interval = 0;
     for (const Nest &nest : k.unit.nests) {
       EXPECT_EQ(schedule::verify(nest.problem, nest.schedule), std::nullopt);
@@ -324,6 +326,12 @@ TEST_F(KernelUnits, HelmholtzOverManyElements) {
     GTEST_SKIP() << "only with RHIZOME_KERNEL_ELEMENTS=N and Verilator";
   isVerilated = true;
   for (FormatChoice choice : {fixed(24, 40), fixed(8, 24)})
-    simulate(test::helmholtz(11), choice, {8 * 32}, std::atoi(elements), true);
+    for (bool stalls : {false, true}) {
+      simulate(test::helmholtz(11), choice, {8 * 32},
+               stalls ? std::atoi(elements) : 2, stalls);
+      if (HasFatalFailure())
+        return;
+      RecordProperty("cycles", std::to_string(cycles));
+    }
 }
 } // namespace
