@@ -6,8 +6,8 @@
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Conversion/ScalarsToRtl.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -399,6 +399,26 @@ LogicalResult Unit::build(StringRef name) {
   return success();
 }
 
+/// Removes what no output depends on: loops of signals, too.
+void removeUnused(Block &body) {
+  llvm::SetVector<Operation *> used;
+  used.insert(body.getTerminator());
+  for (size_t i = 0; i < used.size(); ++i) {
+    for (Value v : used[i]->getOperands())
+      if (Operation *from = v.getDefiningOp())
+        used.insert(from);
+    if (isa<rtl::MemoryOp>(used[i]))
+      for (Operation *port : used[i]->getUsers())
+        if (isa<rtl::WriteOp>(port))
+          used.insert(port);
+  }
+  for (Operation &op : llvm::make_early_inc_range(body))
+    if (!used.contains(&op)) {
+      op.dropAllUses();
+      op.erase();
+    }
+}
+
 /// True if an operation on tensors computes on integers alone.
 bool isOnIntegers(linalg::GenericOp op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
@@ -453,6 +473,7 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
     unit.module.erase();
     return failure();
   }
+  removeUnused(unit.module.getBody().front());
   return unit;
 }
 } // namespace rhizome::gen::hls
