@@ -185,9 +185,8 @@ def table(rows):
         lines.append(("share", f"{mine['lut'] / other['lut']:.3f}", "",
                       f"{(mine['lut'] + mine['inv']) / (other['lut'] + other['inv']):.3f}",
                       "", "", ""))
-    return "\n".join(f"{line[0]:8}" + "".join(f"{cell:>10}"
-                                              for cell in line[1:])
-                     for line in lines) + "\n"
+    return "\n".join((f"{line[0]:8}" + "".join(
+        f"{cell:>10}" for cell in line[1:])).rstrip() for line in lines) + "\n"
 
 
 def main():

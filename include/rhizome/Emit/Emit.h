@@ -11,11 +11,10 @@
 
 namespace rhizome {
 /// Prints one module. Ports keep their names; an instance is called
-/// "u_<name>", the wire of its output "<name>_<port>"; everything that is not
 /// "u_<name>", the wire of its output "<name>_<port>"; anything that is not
 /// a legal identifier goes through legalName. Unused outputs get a
 /// wire "unused_…", partially read vectors are collected in one such wire, so
-/// that
+/// that linters stay silent.
 void emitSystemVerilog(rtl::ModuleOp module, llvm::raw_ostream &os);
 
 /// Prints every `rtl.module` of `module`, which verifies, as a file: its name,
