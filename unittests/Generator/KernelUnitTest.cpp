@@ -320,15 +320,14 @@ TEST_F(KernelUnits, WhatIsNotBuiltIsNamed) {
 }
 
 TEST_F(KernelUnits, HelmholtzOverManyElements) {
-  // 11 points a side.
+  // CI takes the published size; it must be compiled to be simulated.
   const char *elements = std::getenv("RHIZOME_KERNEL_ELEMENTS");
-  if (!elements || !test::haveTool("verilator"))
-    GTEST_SKIP() << "only with RHIZOME_KERNEL_ELEMENTS=N and Verilator";
-  isVerilated = true;
+  const int64_t points = elements ? 11 : 4;
+  isVerilated = elements && test::haveTool("verilator");
   for (FormatChoice choice : {fixed(24, 40), fixed(8, 24)})
     for (bool stalls : {false, true}) {
-      simulate(test::helmholtz(11), choice, {8 * 32},
-               stalls ? std::atoi(elements) : 2, stalls);
+      simulate(test::helmholtz(points), choice, {8 * 32},
+               stalls && elements ? std::atoi(elements) : 2, stalls);
       if (HasFatalFailure())
         return;
       RecordProperty("cycles", std::to_string(cycles));
