@@ -266,6 +266,48 @@ TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
     }
 }
 
+/// Where weights take most of the memories on chip, and banks outside it are
+/// idle, layers choose among all homes, which is at least as fast.
+TEST(Explore, WhereWeightsFillTheChipLayersChooseAmongAllHomes) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+  n.begin({1, 8, 8, 64}, byte);
+  // Weights of 295 Kbit each, memories of 1.3 Mbit.
+  for (const char *name : {"conv1", "conv2", "conv3"}) {
+    n.conv(name, {.out = 64, .kh = 3, .kw = 3, .pads = {1, 1, 1, 1}});
+    n.requantize(name, byte, true, false);
+  }
+  func::FuncOp f = n.end();
+  auto with = [&](unsigned banks, double bytesPerS) {
+    explore::ClusterPlace place;
+    place.device = "with UltraRAM";
+    place.context = ku060();
+    place.context.budget["bram"] = 20;
+    place.context.budget["uram"] = 2;
+    place.context.budget["lut"] = 16000;
+    gen::Memory &memory = place.context.memories.emplace_back();
+    memory.name = "hbm2";
+    memory.banks = banks;
+    memory.bytesPerS = bytesPerS;
+    place.capacity = place.context.budget;
+    explore::Cluster cluster;
+    cluster.places = {place};
+    auto goal = *explore::parseGoal("max-throughput");
+    auto result = explore::explore(f, goal, cluster);
+    EXPECT_TRUE(succeeded(result) && result->fits) << banks;
+    return std::move(*result);
+  };
+  explore::Result one = with(1, 1e9), many = with(8, 100e9);
+  EXPECT_NE(one.streaming, gen::Streaming::All);
+  EXPECT_EQ(many.streaming, gen::Streaming::All);
+  EXPECT_LE(many.seconds, one.seconds * (1 + 1e-9));
+  bool isStreamed = false;
+  for (auto op : many.nodes[0].design.getBody().getOps<flow::ActorOp>())
+    isStreamed |= op.getUnit().is<unit::MemReader>();
+  EXPECT_TRUE(isStreamed);
+}
+
 TEST(Explore, WhatDoesNotFitIsSimulatedOnlyIfItIsToBeBuilt) {
   MLIRContext context;
   NetworkBuilder n(context);
