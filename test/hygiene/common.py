@@ -3,6 +3,7 @@
 reports its findings."""
 import pathlib
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -16,6 +17,13 @@ def tracked(*endings):
     paths = sorted(p for p in set(listing.stdout.split("\0"))
                    if p and (ROOT / p).is_file())
     return [p for p in paths if not endings or p.endswith(endings)]
+
+
+def argument(usage):
+    """The script's first argument; without one, ends with its usage."""
+    if len(sys.argv) < 2:
+        sys.exit(usage)
+    return sys.argv[1]
 
 
 def report(name, problems):

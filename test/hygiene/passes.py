@@ -3,13 +3,14 @@
 """Every pass accepts or refuses, with a message at an operation, all IR
 that verifies: each example of the dialects' descriptions and each file of the
 lit tests goes through each pass, and none crashes the program. Passes on networks
-look at @main, so every function also goes through them under this name."""
+look at @main, so every function also goes through them under this name.
+Usage: passes.py RHIZOME_OPT"""
 import concurrent.futures
 import re
 import subprocess
 import sys
 
-from common import ROOT, report, tracked
+from common import ROOT, argument, report, tracked
 from snippets import example_files
 
 FUNCTION = re.compile(r"^func\.func @\w+(.*?^\})$", re.M | re.S)
@@ -27,7 +28,7 @@ def run(tool, name, text, only):
 
 
 def main():
-    tool = sys.argv[1]
+    tool = argument(__doc__)
     passes = [name for path in tracked("Passes.td")
               for name in PASS.findall((ROOT / path).read_text())]
     inputs = {path: "\n// -----\n".join(code for _, code in examples)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ```mlir examples of the dialects' descriptions and of the documents
-parse and verify. An example without a function is put into one."""
+parse and verify. An example without a function is put into one.
+Usage: snippets.py RHIZOME_OPT"""
 import re
 import subprocess
 import sys
 import textwrap
 
-from common import ROOT, report, tracked
+from common import ROOT, argument, report, tracked
 
 BLOCK = re.compile(r"^([ \t]*)```mlir\n(.*?)^[ \t]*```", re.M | re.S)
 
@@ -28,7 +29,7 @@ def example_files(*endings):
 
 
 def main():
-    tool = sys.argv[1]
+    tool = argument(__doc__)
     problems, count = [], 0
     for path, examples in example_files(".td", ".md").items():
         for line, code in examples:

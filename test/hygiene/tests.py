@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import ROOT, report
+from common import ROOT, argument, report
 
 KNOWN = {"e2e", "fast", "slow", "long", "ci-long"}
 # Name, what runs, properties, and the expected result. A label says which parts
@@ -111,7 +111,7 @@ def check_runner(folder):
 
 
 def main():
-    problems = check_labels(labels(sys.argv[1]))
+    problems = check_labels(labels(argument(__doc__)))
     with tempfile.TemporaryDirectory() as folder:
         problems += check_runner(pathlib.Path(folder))
     return report("tests", problems)

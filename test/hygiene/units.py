@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-from common import ROOT, report, tracked
+from common import ROOT, argument, report, tracked
 
 PAGE = ROOT / "docs" / "units.md"
 # Folders that use units, and so refer to them by name.
@@ -40,7 +40,7 @@ CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Emit/",
 
 
 def main():
-    build = pathlib.Path(sys.argv[1])
+    build = pathlib.Path(argument(__doc__))
     made = (build / "rtl/units.md").read_text()
     if "--update" in sys.argv:
         PAGE.write_text(made)
@@ -48,7 +48,7 @@ def main():
     problems = []
     if not PAGE.exists() or PAGE.read_text() != made:
         problems.append("docs/units.md: is not what rtl/units says; write it "
-                        f"anew with test/hygiene/units.py {sys.argv[1]} --update")
+                        f"anew with test/hygiene/units.py {build} --update")
     kinds = json.loads((build / "rtl/units.json").read_text())["kinds"]
     names = {unit["kind"] for unit in kinds.values()}
     names |= {name for unit in kinds.values() for name in unit["characterized"]}
