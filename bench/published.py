@@ -8,9 +8,10 @@ LUTs, with four fifths of them, and for the least latency.
     bench/published.py FOLDER [NAME …] [--table hida|tiny]
 
 FOLDER holds the networks as ONNX files (../shared/tools/large_networks.py
-makes them); NAME selects some. Nothing is asserted. What is published for
-HIDA is an estimate of its tool; for MLPerf Tiny it is measured on boards, with
-a clock that was routed. Ours are `explore`'s predictions; "%" is the share of
+makes them); NAME selects some. Nothing is asserted; both tables, if they are
+whole, are kept in bench/published.txt. What is published for HIDA is an
+estimate of its tool; for MLPerf Tiny it is measured on boards, with a clock
+that was routed. Ours are `explore`'s predictions; "%" is the share of
 what the goal allows, "share" that of the published latency, "eff %" products
 per second over those of the DSPs, one each a cycle, and "in LUTs" how many
 multipliers are built from LUTs besides.
@@ -82,8 +83,12 @@ class Plan:
         return (f"{self.seconds:6.1f} {self.cpu:6.1f} {self.megabytes:5.0f}")
 
 
+ROWS = []
+
+
 def row(*fields):
-    print(" ".join(fields), flush=True)
+    ROWS.append(" ".join(fields).rstrip())
+    print(ROWS[-1], flush=True)
 
 
 def hida(folder, wanted):
@@ -147,8 +152,13 @@ def main():
         sys.exit(f"no such folder: {args.folder}")
     if args.table != "tiny":
         hida(args.folder, args.networks)
+    if args.table is None:
+        row()
     if args.table != "hida":
         tiny(args.folder, args.networks)
+    if args.table is None and not args.networks:
+        pathlib.Path(__file__).with_suffix(".txt").write_text(
+            "\n".join(ROWS) + "\n")
 
 
 if __name__ == "__main__":
