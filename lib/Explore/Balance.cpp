@@ -345,14 +345,16 @@ BalancedRun::spliced(const std::vector<Path> &paths, const Rooms &rooms,
     return shares;
   };
   std::vector<Shares> sums;
-  size_t least = 0;
-  for (size_t p = 0; p < paths.size(); ++p) {
-    sums.push_back(sharesOf(paths[p], rooms, scarcity));
-    if (missing(sharesNow(paths[p])) < missing(sharesNow(paths[least])))
-      least = p;
+  Path path;
+  std::vector<double> now;
+  for (const Path &one : paths) {
+    sums.push_back(sharesOf(one, rooms, scarcity));
+    std::vector<double> shares = sharesNow(one);
+    if (path.empty() || missing(shares) < missing(now)) {
+      path = one;
+      now = std::move(shares);
+    }
   }
-  Path path = paths[least];
-  std::vector<double> now = sharesNow(path);
   for (int step = 0; step < kSteps && missing(now) > 0; ++step) {
     const Shares own = sharesOf(path, rooms, scarcity);
     double best = missing(now);

@@ -259,6 +259,12 @@ bool isBetter(const Result &a, const Result &b, const Goal &goal) {
   return a.seconds < b.seconds * (1 - 1e-6);
 }
 
+void keepBetter(Result &plan, Result other, const Goal &goal) {
+  if (isBetter(other, plan, goal))
+    std::swap(other, plan);
+  erase(other);
+}
+
 FailureOr<Result> Sharing::run() {
   bool mayShare = cluster.places.size() > 1 && steering.isEmpty();
   whole();
@@ -281,9 +287,7 @@ FailureOr<Result> Sharing::run() {
   auto whole = variant({}, /*solves=*/false)->explorer->run(goal);
   if (failed(whole))
     return failure();
-  if (isBetter(*whole, *result, goal))
-    std::swap(*whole, *result);
-  erase(*whole);
+  keepBetter(*result, std::move(*whole), goal);
   return result;
 }
 } // namespace rhizome::explore

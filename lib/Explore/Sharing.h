@@ -13,6 +13,8 @@ std::vector<Split> wholeIds(mlir::func::FuncOp network,
 
 /// Whether one plan is better than another for a goal.
 bool isBetter(const Result &a, const Result &b, const Goal &goal);
+/// Takes the other plan if it is better, and erases the one that is not taken.
+void keepBetter(Result &plan, Result other, const Goal &goal);
 
 class Sharing {
 public:

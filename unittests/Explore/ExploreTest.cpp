@@ -279,7 +279,7 @@ TEST(Explore, WhereWeightsFillTheChipLayersChooseAmongAllHomes) {
     n.requantize(name, byte, true, false);
   }
   func::FuncOp f = n.end();
-  auto with = [&](unsigned banks, double bytesPerS) {
+  auto with = [&](unsigned banks) {
     explore::ClusterPlace place;
     place.device = "with UltraRAM";
     place.context = ku060();
@@ -289,7 +289,7 @@ TEST(Explore, WhereWeightsFillTheChipLayersChooseAmongAllHomes) {
     gen::Memory &memory = place.context.memories.emplace_back();
     memory.name = "hbm2";
     memory.banks = banks;
-    memory.bytesPerS = bytesPerS;
+    memory.bytesPerS = 100e9;
     place.capacity = place.context.budget;
     explore::Cluster cluster;
     cluster.places = {place};
@@ -298,7 +298,7 @@ TEST(Explore, WhereWeightsFillTheChipLayersChooseAmongAllHomes) {
     EXPECT_TRUE(succeeded(result) && result->fits) << banks;
     return std::move(*result);
   };
-  explore::Result one = with(1, 1e9), many = with(8, 100e9);
+  explore::Result one = with(1), many = with(8);
   EXPECT_NE(one.streaming, gen::Streaming::All);
   EXPECT_EQ(many.streaming, gen::Streaming::All);
   EXPECT_LE(many.seconds, one.seconds * (1 + 1e-9));
