@@ -133,6 +133,12 @@ def kernels(suite):
         run = framework.run_program([suite.work / "views"])
         suite.check(run.status == 0, f"C++ views and batches {run.message}")
 
+    # A line with several operations is named once.
+    result = suite.run("compile", EXAMPLES / "gradient.cfd", "--device",
+                       "xcu280")
+    suite.check(result.status == 1
+                and "'line 9' (tensor.insert_slice, 3 times): " in result.err,
+                f"a line is named once: {result.err}", result.command)
     # Damaged and missing files end in a message.
     (suite.work / "bad.cfd").write_text("var input a : [3]\nb = a\n")
     result = suite.run("compile", suite.work / "bad.cfd", "--target", "cpu")

@@ -2,6 +2,7 @@
 #include "Output.h"
 #include "rhizome/Support/Units.h"
 #include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -107,15 +108,18 @@ static std::vector<Refusals> alikeTogether(const Refusals &refused) {
   return groups;
 }
 
-/// The first names of a group, and how many more there are.
+/// The first names of a group, each once, and how many more there are.
 static std::string namesOf(const Refusals &group) {
   constexpr size_t kShown = 6;
-  std::string names;
-  for (const Refusal &r : ArrayRef(group).take_front(kShown))
+  SetVector<StringRef> all;
+  for (const Refusal &r : group)
     if (!r.node.empty())
-      names += (names.empty() ? "'" : ", '") + r.node + "'";
-  if (group.size() > kShown)
-    names += " and " + std::to_string(group.size() - kShown) + " more";
+      all.insert(r.node);
+  std::string names;
+  for (StringRef name : all.getArrayRef().take_front(kShown))
+    names += (names.empty() ? "'" : ", '") + name.str() + "'";
+  if (all.size() > kShown)
+    names += " and " + std::to_string(all.size() - kShown) + " more";
   return names;
 }
 
