@@ -83,20 +83,22 @@ template <typename T> static T load(const char *p) {
   return v;
 }
 
-/// Calls `use` with every value of an integer attribute and its number.
+/// Calls `use` with `n` values of an integer attribute, from `first` on, and
+/// their numbers from 0 on.
 template <typename Use>
-static void forInts(ElementsAttr attr, bool isSigned, Use use) {
+static void forInts(ElementsAttr attr, bool isSigned, size_t first, size_t n,
+                    Use use) {
   unsigned width = attr.getElementType().getIntOrFloatBitWidth();
   bool splat = attr.isSplat();
   ArrayRef<char> raw = osa::rawValues(attr);
-  size_t n = attr.getNumElements();
   unsigned bytes = (width + 7) / 8;
-  assert((n == 0 || raw.size() >= (splat ? 1 : n) * bytes) &&
+  assert((n == 0 || raw.size() >= (splat ? 1 : first + n) * bytes) &&
          "values are verified when they are read");
   // A loop for each width: layers have millions of values.
   auto forWords = [&]<class Word>(Word) {
+    const char *from = raw.data() + (splat ? 0 : first * sizeof(Word));
     for (size_t i = 0; i < n; ++i)
-      use(i, int64_t(load<Word>(raw.data() + (splat ? 0 : i * sizeof(Word)))));
+      use(i, int64_t(load<Word>(from + (splat ? 0 : i * sizeof(Word)))));
   };
   switch (bytes) {
   case 1:
@@ -112,7 +114,8 @@ static void forInts(ElementsAttr attr, bool isSigned, Use use) {
 
 std::vector<int64_t> osa::intValues(ElementsAttr attr, bool isSigned) {
   std::vector<int64_t> out(attr.getNumElements());
-  forInts(attr, isSigned, [&](size_t i, int64_t value) { out[i] = value; });
+  forInts(attr, isSigned, 0, out.size(),
+          [&](size_t i, int64_t value) { out[i] = value; });
   return out;
 }
 
@@ -139,9 +142,19 @@ std::optional<std::vector<int64_t>> osa::constantInts(Value value) {
                    num::elementInt(value.getType()).getIsSigned());
 }
 
+std::vector<int64_t> osa::constantInts(Value value, size_t first,
+                                       size_t count) {
+  std::vector<int64_t> out(count);
+  forInts(value.getDefiningOp<ConstantOp>().getValue(),
+          num::elementInt(value.getType()).getIsSigned(), first, count,
+          [&](size_t i, int64_t one) { out[i] = one; });
+  return out;
+}
+
 void osa::forConstantInts(Value value, function_ref<void(int64_t)> use) {
   forInts(value.getDefiningOp<ConstantOp>().getValue(),
-          num::elementInt(value.getType()).getIsSigned(),
+          num::elementInt(value.getType()).getIsSigned(), 0,
+          size_t(cast<RankedTensorType>(value.getType()).getNumElements()),
           [&](size_t, int64_t one) { use(one); });
 }
 

@@ -179,7 +179,6 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
       place(tap, c, fold, here.slot);
       here.begin = beats.of(0, fold);
     }
-  const std::vector<int64_t> weights = *osa::constantInts(op->getOperand(1));
   // Each result of a pixel has words of its own.
   llvm::parallelFor(0, size_t(outFolds), [&](size_t result) {
     const int64_t outFold = int64_t(result), group = outFold / peFolds,
@@ -188,12 +187,13 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
       const int64_t o = group * groupOut + first + lane;
       if (p.bias)
         biases.set(outFold, lane * acc, acc, bias[size_t(o)]);
-      const int64_t *own = weights.data() + size_t(o) * perChannel;
-      for (const Place &here : places)
+      const std::vector<int64_t> own = osa::constantInts(
+          op->getOperand(1), size_t(o) * perChannel, perChannel);
+      for (auto [here, weight] : llvm::zip_equal(places, own))
         setBits(
             image,
             {outFold * beats.perResult() + here.begin.first, here.begin.second},
-            (lane * simd + here.slot) * bits, bits, *own++);
+            (lane * simd + here.slot) * bits, bits, weight);
     }
   });
   if (isStreamed) {

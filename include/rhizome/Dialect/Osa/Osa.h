@@ -85,6 +85,10 @@ std::vector<float> floatValues(mlir::ElementsAttr attr);
 /// Values of the integer constant that produces `value`; nullopt if it is not
 /// an osa.constant of integers.
 std::optional<std::vector<int64_t>> constantInts(mlir::Value value);
+/// `count` of the values of an integer constant, from the `first` on: a layer's
+/// values all together would take eight times its bytes.
+std::vector<int64_t> constantInts(mlir::Value value, size_t first,
+                                  size_t count);
 /// Whether the value is the result of an osa.constant of integers.
 bool isConstantInts(mlir::Value value);
 /// All values of such a constant, one after another.
