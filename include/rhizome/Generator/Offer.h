@@ -59,8 +59,17 @@ struct SharedUnit {
   std::vector<Actor> actors;
 };
 
-/// What a generator needs to know to complete an offer.
-using OfferSketch = llvm::SmallVector<int64_t, 9>;
+/// What a generator needs to know to complete an offer. It moves without an
+/// exception, unlike its base: a vector of offers that grows moves them only
+/// then, and copies them otherwise.
+struct OfferSketch : llvm::SmallVector<int64_t, 9> {
+  using SmallVector::SmallVector;
+  OfferSketch() = default;
+  OfferSketch(const OfferSketch &) = default;
+  OfferSketch(OfferSketch &&) noexcept = default;
+  OfferSketch &operator=(const OfferSketch &) = default;
+  OfferSketch &operator=(OfferSketch &&) noexcept = default;
+};
 
 struct Offer {
   std::string generator;

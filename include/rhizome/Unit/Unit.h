@@ -5,8 +5,8 @@
 // for these values (rhizome/Generator/UnitModel.h).
 #pragma once
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <cstring>
@@ -163,6 +163,11 @@ llvm::ArrayRef<SourceFile> sourcesOf(llvm::StringRef module);
 class Values {
 public:
   Values() = default;
+  Values(const Values &) = default;
+  // A vector of units moves them only if this throws nothing.
+  Values(Values &&) noexcept = default;
+  Values &operator=(const Values &) = default;
+  Values &operator=(Values &&) noexcept = default;
   explicit Values(const Kind &kind)
       : kind(&kind), values(kind.parameters.size()) {
     for (auto [value, parameter] : llvm::zip_equal(values, kind.parameters))
