@@ -18,12 +18,17 @@ private:
   using Prices = std::array<double, gen::kResources>;
   /// A choice for each stage.
   using Path = std::vector<int>;
-  /// Choices that differ only in cost, next to these costs: prices are looked
-  /// up for all of them again and again.
-  struct Alike {
+  /// A stage's choices, those that differ only in cost next to each other, and
+  /// their costs by resource: what all of them cost at some prices is asked
+  /// again and again.
+  struct Options {
     std::vector<int> choices;
-    std::vector<std::array<double, gen::kResources>> costs;
-    void prune();
+    std::vector<size_t> ends; ///< of each group of choices that are alike
+    /// Of each resource that any of them takes.
+    std::vector<std::pair<size_t, std::vector<double>>> amounts;
+
+    Options(const std::vector<Choice> &all, int64_t interval);
+    std::vector<double> pricesAt(const Prices &prices) const;
   };
 
   const Problem &problem;
@@ -31,9 +36,9 @@ private:
   const RunGlue glue;
   const int begin, end;
   const Ends &ends;
-  std::vector<std::vector<Alike>> options; ///< by stage
-  gen::Resources beyond;                   ///< of all stages, see Kind
-  Cost endpoint;                           ///< of the link, if there is one
+  std::vector<Options> options; ///< by stage
+  gen::Resources beyond;        ///< of all stages, see Kind
+  Cost endpoint;                ///< of the link, if there is one
 
   const Choice &choiceOf(int stage, int choice) const {
     return problem.kinds[glue.kind].choices[stage][choice];

@@ -210,7 +210,10 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     }
     if (!proposal)
       break;
-    auto result = realize(posed, *proposal, /*tries=*/true);
+    const bool waits =
+        last && llvm::any_of(last->result.nodes,
+                             [](const NodeResult &node) { return node.waits; });
+    auto result = realize(posed, *proposal, /*tries=*/true, waits);
     if (failed(result))
       return failure();
     if (last)

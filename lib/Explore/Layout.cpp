@@ -67,12 +67,27 @@ private:
     sum.lutVariance += sign * cost.lutVariance;
     sum.ffVariance += sign * cost.ffVariance;
   }
-  void addStream(const Layout::Stream &stream, int sign) {
-    int from = dieOf(stream.from), low = from, high = from;
+  /// The first and the last die of a stream.
+  std::pair<int, int> spanOf(const Layout::Stream &stream) const {
+    int low = dieOf(stream.from), high = low;
     for (int to : stream.to) {
       low = std::min(low, dieOf(to));
       high = std::max(high, dieOf(to));
     }
+    return {low, high};
+  }
+  /// The wires of an item's streams.
+  int64_t wiresOf(int item) const {
+    int64_t sum = 0;
+    for (int s : streamsOf[item]) {
+      auto [low, high] = spanOf(layout.streams[s]);
+      sum += layout.streams[s].wires * (high - low);
+    }
+    return sum;
+  }
+  void addStream(const Layout::Stream &stream, int sign) {
+    const int from = dieOf(stream.from);
+    auto [low, high] = spanOf(stream);
     for (int d = low; d < high; ++d) {
       wires[d] += sign * stream.wires;
       add(used[d < from ? d : d + 1], stream.crossing, sign);
@@ -242,6 +257,17 @@ bool Search::improve() {
     return lacking(d, there) + left(on[i], cost, nullptr) <=
            lackings[d] + lackings[on[i]] + 1e-12;
   };
+  // If nothing is missing, only fewer wires help.
+  auto mayHelp = [&](int i, int d) {
+    if (now > 0)
+      return true;
+    const int home = on[i];
+    const int64_t before = wiresOf(i);
+    on[i] = d;
+    const int64_t after = wiresOf(i);
+    on[i] = home;
+    return after < before;
+  };
   // Where less is missing then, or else as much.
   auto maySwap = [&](int i, int j, bool isLess) {
     const double here = lackings[on[i]] + lackings[on[j]];
@@ -257,7 +283,7 @@ bool Search::improve() {
     const int home = on[i];
     std::vector<int> to;
     for (int d = 0; d < dies; ++d)
-      if (d != home && (lacks || mayMoveTo(i, d)))
+      if (d != home && mayHelp(i, d) && (lacks || mayMoveTo(i, d)))
         to.push_back(d);
     for (int d : to) {
       move(i, d);

@@ -71,7 +71,7 @@ public:
     for (const Run &run : solution.runs)
       ends.push_back(crossingOf(problem, run.begin, run.end));
   }
-  FailureOr<Result> run(bool tries);
+  FailureOr<Result> run(bool tries, bool waits);
   FailureOr<Result> outline();
   FailureOr<Result> addTiming();
 
@@ -282,7 +282,7 @@ FailureOr<Result> Realizer::addTiming() {
       node.timing = *node.sized;
       return success();
     }
-    auto timing = predictTiming(node.design);
+    auto timing = predictTiming(node.design, node.waits);
     if (succeeded(timing))
       node.timing = *timing;
     return timing;
@@ -361,14 +361,15 @@ void Realizer::price(NodeResult &node) {
   node.wires = wiresOf(node.design, rowOf(dies));
 }
 
-FailureOr<Result> Realizer::run(bool tries) {
+FailureOr<Result> Realizer::run(bool tries, bool waits) {
   buildAll();
   auto size = [&](size_t n) -> LogicalResult {
     NodeResult &node = result.nodes[n];
     const Place &place = problem.places[node.place];
-    BufferSizing sizing(node.design);
+    BufferSizing sizing(node.design, waits);
     if (failed(sizing.roughly()))
       return failure();
+    node.waits = sizing.waitsForMemories();
     price(node);
     // The rest takes longer.
     if (tries && !fitsPlace(node, place, problem.kinds[place.kind]))
@@ -410,8 +411,9 @@ FailureOr<Result> Realizer::outline() {
 }
 } // namespace
 
-FailureOr<Result> realize(Posed &posed, const Proposal &proposal, bool tries) {
-  return Realizer(posed, proposal).run(tries);
+FailureOr<Result> realize(Posed &posed, const Proposal &proposal, bool tries,
+                          bool waits) {
+  return Realizer(posed, proposal).run(tries, waits);
 }
 
 FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {

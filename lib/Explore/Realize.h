@@ -30,9 +30,10 @@ struct Proposal {
 /// Builds functions and designs, without timing, which takes the most time.
 /// Endpoints are part of every node's resources, for the proposal's rate. One
 /// that only `tries` leaves the buffers of nodes that do not fit at the depths
-/// that the first frames need.
+/// that the first frames need. `waits` tells that designs are expected to wait
+/// for memories.
 mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
-                                bool tries = false);
+                                bool tries = false, bool waits = false);
 /// The same without running the event simulator, for a plan that only shows by
 /// how much it does not fit: buffers are minimal, a frame takes
 /// the time of its slowest operation, and there is no latency.

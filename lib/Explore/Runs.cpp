@@ -470,6 +470,10 @@ bool RunFront::exceeds(int end, const std::vector<Resources> &budgets) {
 
 std::optional<Run> RunFront::best(int end, const Place &place,
                                   const Resources &budget, const Ends &ends) {
+  // Labels of a large problem are much alike: if several fit no layout, hardly
+  // any does, and runs are balanced for their dies.
+  const int mostLaidOut = isLarge(problem) ? 4 : INT_MAX;
+  int laidOut = 0;
   while (begin + int(levels.size()) < end)
     extend();
   int level = end - begin - 1;
@@ -495,6 +499,8 @@ std::optional<Run> RunFront::best(int end, const Place &place,
       continue;
     std::vector<int> dies;
     if (place.dies.count() > 1) {
+      if (laidOut++ == mostLaidOut)
+        break;
       // Labels were compared by their sums.
       exact = false;
       auto layout = layOutOn(place, level, l, ends, atBorder);

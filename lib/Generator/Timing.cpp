@@ -4,6 +4,7 @@
 #include "rhizome/Generator/Design.h"
 #include "rhizome/Generator/Sizing.h"
 #include "rhizome/Generator/UnitModel.h"
+#include "llvm/Support/Parallel.h"
 #include <cmath>
 
 using namespace mlir;
@@ -187,6 +188,12 @@ static int aheadOf(const ProcessNetwork &network) {
   return sharesBanks(network) ? Simulation::kAhead : 0;
 }
 
+/// How a network is simulated that is known to wait for memories, or not.
+static Simulation::Memories memoriesOf(bool waits) {
+  return waits ? Simulation::Memories::Always
+               : Simulation::Memories::IfTheyMatter;
+}
+
 static constexpr int kWarmUp = 3, kShort = 5;
 static constexpr double kLong = 20000;
 
@@ -237,10 +244,9 @@ static bool waitsForFrames(const ProcessNetwork &network) {
   });
 }
 
-/// The latency of a design whose readers have filled all their buffers before
-/// the frame comes. `run` begins with the frame.
-static int64_t latencyAfterReading(const Simulation &run,
-                                   ProcessNetwork network, int64_t latency) {
+/// The cycle at which all readers have filled their buffers, if nothing is
+/// taken from them.
+static int64_t cyclesToFill(const ProcessNetwork &network) {
   int64_t ready = 0;
   for (const MemoryBank &bank : network.memories)
     ready += bank.timing.latency + 2 * bank.timing.refresh;
@@ -251,9 +257,14 @@ static int64_t latencyAfterReading(const Simulation &run,
       ready += 2 * network.channels[process.outputs[0]].capacity *
                (ticks / rhz::kTicks + 1);
     }
-  // Then it is the same.
-  if (run.keepsUp() && waitsForFrames(network) && run.keepsUpLater(ready))
-    return latency;
+  return ready;
+}
+
+/// The latency of a design whose readers have filled all their buffers before
+/// the frame comes.
+static int64_t latencyAfterFilling(ProcessNetwork network,
+                                   Simulation::Memories memories) {
+  const int64_t ready = cyclesToFill(network);
   // No other frame follows it; readers go on.
   constexpr int64_t kNever = INT64_MAX / 8;
   for (Process &process : network.processes)
@@ -263,21 +274,28 @@ static int64_t latencyAfterReading(const Simulation &run,
         firings += phase.repeat * process.periods;
       process.offers = {{ready, firings}, {kNever}};
     }
-  const auto memories = run.keepsUp() ? Simulation::Memories::IfTheyMatter
-                                      : Simulation::Memories::Always;
   return Simulation(network, {}, memories, Simulation::Spans::Omitted)
       .upTo(1, aheadOf(network))
       .latency();
 }
 
-/// The timing of a network that reads memories while frames pass.
+/// The same, if a run whose readers begin with the frame may tell it.
+static int64_t latencyFrom(const Simulation &simulation, const SimResult &run,
+                           const ProcessNetwork &network) {
+  if (simulation.keepsUp() && waitsForFrames(network) &&
+      simulation.keepsUpLater(cyclesToFill(network)))
+    return run.latency();
+  return latencyAfterFilling(network, memoriesOf(!simulation.keepsUp()));
+}
+
+/// The timing of a network that reads memories while frames pass, some of which
+/// have been simulated, with the latency of one for which all buffers are full.
 static Timing timingOfReading(Simulation &simulation,
-                              const ProcessNetwork &network) {
+                              const ProcessNetwork &network, int64_t latency) {
   const bool shares = sharesBanks(network);
   const int ahead = aheadOf(network);
   const SimResult &run = simulation.upTo(kShort - 1, ahead);
   double interval = run.interval(kWarmUp - 1);
-  int64_t latency = latencyAfterReading(simulation, network, run.latency());
   if (!shares && interval > kLong && run.isSteady(kWarmUp - 2))
     return Timing{interval, latency};
   // Refreshes are not aligned to frames: no frame is like another. Those in
@@ -345,7 +363,9 @@ static std::optional<Timing> timingFrom(Simulation &simulation,
   // Where memories keep up with all frames that are measured.
   if (!simulation.keepsUp() || !simulation.knowsAll())
     return std::nullopt;
-  Timing timing = timingOfReading(simulation, now);
+  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(now));
+  Timing timing =
+      timingOfReading(simulation, now, latencyFrom(simulation, run, now));
   return simulation.keepsUp() ? std::optional(timing) : std::nullopt;
 }
 
@@ -364,7 +384,7 @@ struct BufferSizing::Run {
   SmallVector<int> watched;
   std::optional<Simulation> simulation;
 
-  explicit Run(flow::DesignOp design);
+  Run(flow::DesignOp design, Simulation::Memories memories);
   FailureOr<const SimResult *> upTo(int frames);
   int64_t depthOf(Operand operand);
   bool isLast(const Operand &operand) const;
@@ -372,7 +392,7 @@ struct BufferSizing::Run {
   FailureOr<std::optional<Timing>> withPace();
 };
 
-BufferSizing::Run::Run(flow::DesignOp design)
+BufferSizing::Run::Run(flow::DesignOp design, Simulation::Memories memories)
     : design(design), network(networkOf(design)) {
   // networkOf numbers channels in the order of actors and results.
   int channel = 0;
@@ -397,7 +417,7 @@ BufferSizing::Run::Run(flow::DesignOp design)
     watched.push_back(operand.channel);
   }
   if (!operands.empty())
-    simulation.emplace(network, watched);
+    simulation.emplace(network, watched, memories);
 }
 
 FailureOr<const SimResult *> BufferSizing::Run::upTo(int frames) {
@@ -492,8 +512,8 @@ FailureOr<std::optional<Timing>> BufferSizing::Run::withPace() {
   return timing;
 }
 
-BufferSizing::BufferSizing(flow::DesignOp design)
-    : run(std::make_unique<Run>(design)) {}
+BufferSizing::BufferSizing(flow::DesignOp design, bool waits)
+    : run(std::make_unique<Run>(design, memoriesOf(waits))) {}
 
 BufferSizing::~BufferSizing() = default;
 
@@ -506,7 +526,8 @@ LogicalResult BufferSizing::roughly() {
   if (!run->simulation)
     return success();
   const bool paces = isLarge(run->network);
-  if (failed(run->upTo(paces ? 1 : kRoughly)))
+  // A frame takes longest to simulate where memories are read.
+  if (failed(run->upTo(paces || readsMemory(run->network) ? 1 : kRoughly)))
     return failure();
   run->setDepths(paces);
   return success();
@@ -529,19 +550,35 @@ FailureOr<std::optional<Timing>> BufferSizing::fully() {
   return timingFrom(*run->simulation, run->watched, run->network, run->design);
 }
 
+bool BufferSizing::waitsForMemories() const {
+  return run->simulation && readsMemory(run->network) &&
+         !run->simulation->keepsUp();
+}
+
 FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   return BufferSizing(design).fully();
 }
 
-FailureOr<Timing> predictTiming(flow::DesignOp design) {
+FailureOr<Timing> predictTiming(flow::DesignOp design, bool waits) {
   ProcessNetwork network = networkOf(design);
-  Simulation simulation = withoutSpans(network);
+  Simulation simulation(network, {}, memoriesOf(waits),
+                        Simulation::Spans::Omitted);
+  // Where it waits, the run with full buffers needs nothing of the other one.
+  int64_t latency = 0;
+  llvm::parallelFor(0, waits ? 2 : 1, [&](size_t i) {
+    if (i == 0)
+      simulation.upTo(kShort - 1, aheadOf(network));
+    else
+      latency = latencyAfterFilling(network, memoriesOf(waits));
+  });
   const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  if (readsMemory(network))
-    return timingOfReading(simulation, network);
-  return *timingOf(simulation, /*simulates=*/true);
+  if (!readsMemory(network))
+    return *timingOf(simulation, /*simulates=*/true);
+  if (!waits)
+    latency = latencyFrom(simulation, run, network);
+  return timingOfReading(simulation, network, latency);
 }
 
 std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {

@@ -158,6 +158,7 @@ struct NodeResult {
   gen::MemoryImages images;
   gen::Timing timing;
   std::optional<gen::Timing> sized; ///< the timing, if sizing told it
+  bool waits = false;               ///< for memories, as sizing found
   gen::Resources account;           ///< of one copy, by the solver's estimate
   gen::Resources resources;         ///< including the endpoint's
   gen::Resources endpoint;          ///< the endpoint's part of them

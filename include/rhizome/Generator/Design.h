@@ -80,7 +80,10 @@ struct Timing {
 /// determinacy). Returns what predictTiming would, if that run tells it.
 mlir::FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design);
 
-mlir::FailureOr<Timing> predictTiming(flow::DesignOp design);
+/// `waits` tells that the design is known to wait for its memories, which saves
+/// the run that would find out.
+mlir::FailureOr<Timing> predictTiming(flow::DesignOp design,
+                                      bool waits = false);
 /// The state (by the model's name) whose way from one frame to the next one
 /// takes the interval of the design; empty if there is none.
 std::string stateThatBinds(flow::DesignOp design, double intervalCycles);

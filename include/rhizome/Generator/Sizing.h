@@ -10,12 +10,16 @@ namespace rhizome::gen {
 /// Sets the depths of the buffers before joins.
 class BufferSizing {
 public:
-  explicit BufferSizing(flow::DesignOp design);
+  /// `waits` tells that the design is expected to wait for its memories: then
+  /// no run is tried that assumes it does not.
+  explicit BufferSizing(flow::DesignOp design, bool waits = false);
   ~BufferSizing();
   /// To what the first frames need, which is hardly less than the whole.
   mlir::LogicalResult roughly();
   /// As sizeBuffers does, whether or not it was done roughly.
   mlir::FailureOr<std::optional<Timing>> fully();
+  /// Whether the frames so far waited for memories.
+  bool waitsForMemories() const;
 
 private:
   struct Run;
