@@ -15,7 +15,7 @@ class Scalars {
 public:
   Scalars(OpBuilder &b, IRMapping &signals) : b(b), signals(signals) {}
 
-  /// Null if the operation has no logic.
+  /// Of an operation that has logic.
   Value logic(Operation &op);
 
 private:
@@ -110,20 +110,29 @@ Value Scalars::logic(Operation &op) {
       .Case([&](arith::TruncIOp t) -> Value {
         return rtl::ExtractOp::create(b, loc, t.getType(), of(t.getIn()), 0);
       })
-      .Default([](Operation *) { return Value(); });
+      .Default([](Operation *) -> Value {
+        llvm_unreachable("hasRtlLogic lists the operations above");
+      });
 }
 } // namespace
 
-FailureOr<Value> scalarToRtl(Operation &op, ValueRange operands, OpBuilder &b) {
+bool hasRtlLogic(Operation &op) {
   auto isSignal = [](Type type) { return type.isSignlessInteger(); };
+  return op.getNumResults() == 1 &&
+         llvm::all_of(op.getResultTypes(), isSignal) &&
+         llvm::all_of(op.getOperandTypes(), isSignal) &&
+         isa<arith::ConstantOp, arith::AddIOp, arith::SubIOp, arith::MulIOp,
+             arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
+             arith::ShRUIOp, arith::ShRSIOp, arith::MinSIOp, arith::MaxSIOp,
+             arith::CmpIOp, arith::SelectOp, arith::ExtSIOp, arith::ExtUIOp,
+             arith::TruncIOp>(op);
+}
+
+FailureOr<Value> scalarToRtl(Operation &op, ValueRange operands, OpBuilder &b) {
   IRMapping signals;
   signals.map(op.getOperands(), operands);
-  Value logic;
-  if (op.getNumResults() == 1 && llvm::all_of(op.getResultTypes(), isSignal) &&
-      llvm::all_of(op.getOperandTypes(), isSignal))
-    logic = Scalars(b, signals).logic(op);
-  if (logic)
-    return logic;
+  if (hasRtlLogic(op))
+    return Scalars(b, signals).logic(op);
   return op.emitError("no logic is built for '")
          << op.getName() << "' yet: only for sums, products, comparisons and "
          << "conversions of integers and fixed point; remedy: the CPU computes "

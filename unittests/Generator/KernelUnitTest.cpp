@@ -149,14 +149,15 @@ protected:
         "`timescale 1ns/1ps\nmodule bench;\n  logic [" + count(bits - 1) +
             ":0] give [" + count(words) + "], want [" + count(results) +
             "];\n  logic clk = 0, rst = 0, iv = 0, ir, ov, oready = 0;\n  "
-            "logic [" +
+            "logic ol;\n  logic [" +
             count(outWidth - 1) +
             ":0] od;\n  int g = 0, w = 0, wrong = 0, cycle = 0, first = -1;\n"
-            "  kernel_unit u (.clk_i(clk), .rst_ni(rst), .in_valid_i(iv), "
-            ".in_data_i(" +
+            "  kernel_unit u (.clk_i(clk), .rst_ni(rst), .s_axis_0_tvalid(iv), "
+            ".s_axis_0_tlast(1'b0), .s_axis_0_tdata(" +
             count(width) + "'($signed(give[g < " + count(words) +
-            " ? g : 0]))), .out_ready_i(oready), .in_ready_o(ir), "
-            ".out_valid_o(ov), .out_data_o(od));\n  always #1 clk = !clk;\n"
+            " ? g : 0]))), .m_axis_0_tready(oready), .s_axis_0_tready(ir), "
+            ".m_axis_0_tvalid(ov), .m_axis_0_tdata(od), "
+            ".m_axis_0_tlast(ol));\n  always #1 clk = !clk;\n"
             "  always @(posedge clk) begin\n    cycle <= cycle + 1;\n"
             "    if (rst) begin\n      if (iv && ir) begin\n"
             "        g <= g + 1;\n        if (first < 0) first <= cycle;\n"
@@ -165,7 +166,9 @@ protected:
             count(bits - 1) +
             ":0] !== want[w]) begin\n          wrong <= wrong + 1;\n"
             "          if (wrong < 3) $display(\"word %0d is %h, not %h\", w, "
-            "od, want[w]);\n        end\n        w <= w + 1;\n        if (w + "
+            "od, want[w]);\n        end\n        if (ol !== ((w + 1) % " +
+            count(results / elements) +
+            " == 0)) wrong <= wrong + 1;\n        w <= w + 1;\n        if (w + "
             "1 == " +
             count(results) +
             ") begin\n          $display(\"CYCLES %0d\", cycle - first + 1);\n"

@@ -45,7 +45,7 @@ class Unit {
 public:
   Unit(KernelUnit &unit, OpBuilder &b, Location loc)
       : unit(unit), b(b), loc(loc) {}
-  LogicalResult build(StringRef name);
+  void build(StringRef name);
 
 private:
   KernelUnit &unit;
@@ -55,6 +55,7 @@ private:
   Value phase, isIssued;
   Value outValid, isAdvancing; ///< of the output register
   std::vector<Value> issued;   ///< what it takes, by output
+  Value isLast;                ///< it holds the last word of a run
   DenseMap<Value, Store> stores;
 
   Type bits(int64_t n) { return b.getIntegerType(unsigned(n)); }
@@ -110,7 +111,7 @@ private:
             ArrayRef<std::vector<int64_t>> strides, ArrayRef<int64_t> words);
   Value read(Value tensor, size_t port, Value turn, Value address);
   /// The datapath and the loops of a nest.
-  FailureOr<Turn> compute(const Nest &nest, Value turn);
+  Turn compute(const Nest &nest, Value turn);
   Turn write(Value tensor, Value turn);
 };
 
@@ -170,7 +171,7 @@ Value Unit::read(Value tensor, size_t port, Value turn, Value address) {
   return p.read.getResult();
 }
 
-FailureOr<Turn> Unit::compute(const Nest &nest, Value turn) {
+Turn Unit::compute(const Nest &nest, Value turn) {
   linalg::GenericOp op = nest.op;
   const std::vector<int64_t> &start = nest.schedule.start;
   const int64_t depth = nest.depth(), interval = nest.schedule.interval;
@@ -193,12 +194,7 @@ FailureOr<Turn> Unit::compute(const Nest &nest, Value turn) {
     words.push_back(1);
     if (!type)
       continue;
-    auto steps = stridesOf(nest, operand);
-    if (!steps)
-      return op.emitError("an operand's index that is not a loop is not built "
-                          "yet; remedy: the CPU computes it, leave the device "
-                          "out");
-    strides.back() = *steps;
+    strides.back() = stridesOf(nest, operand);
     words.back() = type.getNumElements();
   }
   Walk w = walk(nest.trips, nest.outer, issue, strides, words);
@@ -235,8 +231,6 @@ FailureOr<Turn> Unit::compute(const Nest &nest, Value turn) {
           rtl::ConstantOp::create(b, loc, argument.getType(), *value), 0, true};
       continue;
     }
-    if (!stores.count(operand))
-      return op.emitError("an operand of this nest is not in a memory");
     if (!argument.use_empty())
       signals[argument] = {
           read(operand, ports[operand]++, turn, w.addresses[i]), 1, false};
@@ -250,9 +244,6 @@ FailureOr<Turn> Unit::compute(const Nest &nest, Value turn) {
                                       valid, Value(), IntegerAttr());
   DenseMap<int64_t, Value> carried;
   std::optional<APInt> initial = uniformValue(op.getDpsInits()[0]);
-  if (!before.use_empty() && !initial)
-    return op.emitError("a sum that starts from values that are computed is "
-                        "not built yet; remedy: start it from zero");
   auto operandAt = [&](Value v, int64_t cycle) {
     if (v != before)
       return at(v, cycle);
@@ -267,28 +258,19 @@ FailureOr<Turn> Unit::compute(const Nest &nest, Value turn) {
   for (Operation &inner : body->without_terminator()) {
     const int64_t from = start[next++];
     SmallVector<Value> operands;
-    for (Value v : inner.getOperands()) {
-      if (v != before && !signals.count(v))
-        return inner.emitError("a value from outside of the nest is not built "
-                               "yet; remedy: make it an operand");
+    for (Value v : inner.getOperands())
       operands.push_back(operandAt(v, from));
-    }
     const bool isProduct = isa<arith::MulIOp>(inner);
     if (isProduct)
       for (Value &v : operands)
         v = delayed(v, 1);
-    auto logic = scalarToRtl(inner, operands, b);
-    if (failed(logic))
-      return failure();
-    Value value = isProduct ? delayed(*logic, kProductLatency - 1) : *logic;
+    Value logic = *scalarToRtl(inner, operands, b);
+    Value value = isProduct ? delayed(logic, kProductLatency - 1) : logic;
     signals[inner.getResult(0)] = {value,
                                    from + (isProduct ? kProductLatency : 0),
                                    inner.getNumOperands() == 0};
   }
-  Value yielded = body->getTerminator()->getOperand(0);
-  if (yielded != before && !signals.count(yielded))
-    return op.emitError("the result of this nest is from outside of it");
-  Value result = operandAt(yielded, depth);
+  Value result = operandAt(body->getTerminator()->getOperand(0), depth);
   setNext(sum, result);
   rtl::WriteOp::create(b, loc, stores[op->getResult(0)].memory,
                        delayed(w.addresses.back(), depth), result, clock,
@@ -303,14 +285,14 @@ Turn Unit::write(Value tensor, Value turn) {
   read(tensor, 0, turn, w.addresses[0]);
   stores[tensor].ports[0].read.getEnableMutable().assign(
       either(inverse(turn), isAdvancing));
-  Value isLast = state(1, isAdvancing);
+  isLast = state(1, isAdvancing);
   Value lastIssue = both(issue, w.isLast);
   setNext(isLast, lastIssue);
   issued.push_back(issue);
   return {lastIssue, both(both(outValid, outReady), isLast)};
 }
 
-LogicalResult Unit::build(StringRef name) {
+void Unit::build(StringRef name) {
   int64_t inBits = 1, outBits = 1;
   for (Value v : unit.inputs)
     inBits = std::max(inBits, widthOf(v));
@@ -319,8 +301,10 @@ LogicalResult Unit::build(StringRef name) {
   unit.module = rtl::ModuleOp::create(
       b, loc, name,
       b.getStrArrayAttr(
-          {"clk_i", "rst_ni", "in_valid_i", "in_data_i", "out_ready_i"}),
-      b.getStrArrayAttr({"in_ready_o", "out_valid_o", "out_data_o"}),
+          {"clk_i", "rst_ni", "s_axis_0_tvalid", "s_axis_0_tdata",
+           "s_axis_0_tlast", "m_axis_0_tready"}),
+      b.getStrArrayAttr({"s_axis_0_tready", "m_axis_0_tvalid",
+                         "m_axis_0_tdata", "m_axis_0_tlast"}),
       StringAttr());
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&unit.module.getBody());
@@ -329,6 +313,7 @@ LogicalResult Unit::build(StringRef name) {
   reset = body->addArgument(bit, loc);
   inValid = body->addArgument(bit, loc);
   inData = body->addArgument(bits(inBits), loc);
+  body->addArgument(bit, loc); // Words are counted.
   outReady = body->addArgument(bit, loc);
 
   const int64_t phases =
@@ -370,10 +355,7 @@ LogicalResult Unit::build(StringRef name) {
   }
   for (const Nest &nest : unit.nests) {
     store(nest.op->getResult(0));
-    auto turn = compute(nest, isEqual(phase, number++));
-    if (failed(turn))
-      return failure();
-    end(*turn);
+    end(compute(nest, isEqual(phase, number++)));
     unit.computeCycles += nest.cycles();
   }
   // The output register takes a word if it is empty or being read.
@@ -395,8 +377,7 @@ LogicalResult Unit::build(StringRef name) {
   Value following = choose(isEqual(phase, phases - 1), constant(n, 0),
                            rtl::AddOp::create(b, loc, phase, constant(n, 1)));
   setNext(phase, choose(isDone, following, phase));
-  rtl::OutputOp::create(b, loc, ValueRange{isReady, outValid, outData});
-  return success();
+  rtl::OutputOp::create(b, loc, ValueRange{isReady, outValid, outData, isLast});
 }
 
 /// Removes what no output depends on: loops of signals, too.
@@ -419,60 +400,27 @@ void removeUnused(Block &body) {
     }
 }
 
-/// True if an operation on tensors computes on integers alone.
-bool isOnIntegers(linalg::GenericOp op) {
-  return llvm::all_of(op->getOperandTypes(), [](Type type) {
-    return getElementTypeOrSelf(type).isSignlessInteger();
-  });
-}
 } // namespace
 
 FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
                                       const cost::LogicPace &pace,
                                       OpBuilder &b) {
+  KernelParts parts = partsOf(kernel);
+  for (const Obstacle &obstacle : parts.obstacles)
+    mlir::emitError(obstacle.where)
+        << obstacle.reason << "; remedy: " << obstacle.remedy;
+  if (!parts.obstacles.empty())
+    return failure();
   KernelUnit unit;
-  llvm::SmallDenseSet<Value> computed, given;
-  for (Operation &op : kernel.getBody().front()) {
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    if (!generic || !isOnIntegers(generic) ||
-        (generic->getNumResults() == 1 && uniformValue(generic->getResult(0))))
-      continue;
-    auto nest = scheduleNest(generic, pace);
+  unit.inputs = std::move(parts.inputs);
+  unit.outputs = std::move(parts.outputs);
+  for (linalg::GenericOp op : parts.nests) {
+    auto nest = scheduleNest(op, pace);
     if (failed(nest))
       return failure();
-    for (Value v : generic.getInputs()) {
-      if (computed.count(v) || uniformValue(v) || !given.insert(v).second)
-        continue;
-      // What the unit reads is there before it starts.
-      Operation *made = v.getDefiningOp();
-      if (made && (!isa<linalg::GenericOp>(made) ||
-                   llvm::any_of(made->getOperands(), [](Value from) {
-                     return from.getDefiningOp<linalg::GenericOp>();
-                   })))
-        return made->emitError("no nest of loops is built for this operation "
-                               "yet; remedy: the CPU computes it, leave the "
-                               "device out");
-      unit.inputs.push_back(v);
-    }
-    computed.insert(generic->getResult(0));
     unit.nests.push_back(std::move(*nest));
   }
-  for (const Nest &nest : unit.nests) {
-    Value result = nest.op->getResult(0);
-    if (llvm::any_of(result.getUsers(), [&](Operation *user) {
-          auto reader = dyn_cast<linalg::GenericOp>(user);
-          return !reader || !isOnIntegers(reader);
-        }))
-      unit.outputs.push_back(result);
-  }
-  if (unit.outputs.empty())
-    return kernel.emitError("this kernel has no loop nest on integers or fixed "
-                            "point; remedy: choose its numbers with --numbers, "
-                            "or leave the device out");
-  if (failed(Unit(unit, b, kernel.getLoc()).build(name))) {
-    unit.module.erase();
-    return failure();
-  }
+  Unit(unit, b, kernel.getLoc()).build(name);
   removeUnused(unit.module.getBody().front());
   return unit;
 }

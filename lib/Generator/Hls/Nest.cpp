@@ -84,24 +84,12 @@ FailureOr<Nest> scheduleNest(linalg::GenericOp op,
     for (unsigned i = 0; i < sizes.size(); ++i) {
       if ((kinds[i] == utils::IteratorType::reduction) != isReduction)
         continue;
-      if (ShapedType::isDynamic(sizes[i]) || sizes[i] < 1)
-        return op.emitError("a loop whose size is not a constant of 1 or more "
-                            "is not built; remedy: fix the tensors' shapes");
       nest.order.push_back(i);
       nest.trips.push_back(sizes[i]);
     }
     if (!isReduction)
       nest.outer = nest.order.size();
   }
-  if (op.getNumDpsInits() != 1)
-    return op.emitError("a nest with several results is not built yet; "
-                        "remedy: one statement per result");
-  for (Operation &inner : op.getBody()->without_terminator())
-    if (inner.getNumResults() != 1 ||
-        !inner.getResult(0).getType().isSignlessInteger())
-      return inner.emitError("no logic is built for '")
-             << inner.getName() << "' yet, only for integers and fixed point; "
-             << "remedy: the CPU computes it, leave the device out";
   formulate(nest, pace);
   auto schedule = schedule::scheduleModulo(nest.problem);
   if (!schedule)
@@ -112,21 +100,16 @@ FailureOr<Nest> scheduleNest(linalg::GenericOp op,
   return nest;
 }
 
-std::optional<std::vector<int64_t>> stridesOf(const Nest &nest,
-                                              OpOperand &operand) {
+std::vector<int64_t> stridesOf(const Nest &nest, OpOperand &operand) {
   linalg::GenericOp op = nest.op;
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto shape = cast<RankedTensorType>(operand.get().getType()).getShape();
   std::vector<int64_t> steps;
   for (unsigned loop : nest.order) {
     int64_t step = 0, stride = 1;
-    for (unsigned d = unsigned(shape.size()); d-- > 0; stride *= shape[d]) {
-      auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
-      if (!dim)
-        return std::nullopt;
-      if (dim.getPosition() == loop)
+    for (unsigned d = unsigned(shape.size()); d-- > 0; stride *= shape[d])
+      if (cast<AffineDimExpr>(map.getResult(d)).getPosition() == loop)
         step += stride;
-    }
     steps.push_back(step);
   }
   return steps;

@@ -8,14 +8,13 @@ namespace rhizome::gen::hls {
 /// Registers before and behind a multiplier.
 inline constexpr int64_t kProductLatency = 2;
 
-/// The schedule of a nest; fails with a diagnostic if its loops are not of
-/// constant sizes, or if the result is scheduled wrongly.
+/// The schedule of a nest without obstacles; fails with a diagnostic if the
+/// result is scheduled wrongly.
 mlir::FailureOr<Nest> scheduleNest(mlir::linalg::GenericOp op,
                                    const cost::LogicPace &pace);
 /// By loop of `nest.order`, how far a step moves in the operand's elements,
-/// in row-major order. Nothing if an index is not a sum of loops.
-std::optional<std::vector<int64_t>> stridesOf(const Nest &nest,
-                                              mlir::OpOperand &operand);
+/// in row-major order. All its indices are loops.
+std::vector<int64_t> stridesOf(const Nest &nest, mlir::OpOperand &operand);
 /// The constant that all of a tensor's elements have; nothing if they differ
 /// or are computed.
 std::optional<llvm::APInt> uniformValue(mlir::Value tensor);

@@ -9,6 +9,7 @@
 #include "rhizome/Cost/Words.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Schedule/Problem.h"
+#include <string>
 
 namespace rhizome::gen::hls {
 /// A nest as a pipelined loop. Reductions are the innermost loops; otherwise
@@ -32,6 +33,25 @@ struct Nest {
   }
 };
 
+/// Something for which no hardware is built, at its place in the user's file.
+struct Obstacle {
+  mlir::Operation *op; ///< of the kernel's body, or the kernel
+  mlir::Location where;
+  std::string reason, remedy;
+};
+
+/// A kernel after `convert-num-to-arith`, as far as a unit computes it: all
+/// that is between the conversions from and to floats.
+struct KernelParts {
+  std::vector<mlir::linalg::GenericOp> nests;
+  std::vector<mlir::Value> inputs, outputs; ///< as in a KernelUnit
+  std::vector<Obstacle> obstacles;          ///< all; without any it is built
+};
+KernelParts partsOf(mlir::func::FuncOp kernel);
+/// True if an operation of a kernel is a conversion at the unit's border, or
+/// has no logic of its own: constants and the initial values of sums.
+bool isOutside(mlir::Operation &op);
+
 /// What is built of a kernel, and the cycles of one run if the source always
 /// offers and the sink always accepts: the three parts follow each other.
 struct KernelUnit {
@@ -45,11 +65,10 @@ struct KernelUnit {
   int64_t cycles() const { return readCycles + computeCycles + writeCycles; }
 };
 
-/// Builds all nests on integers of a kernel (after `convert-num-to-arith`);
-/// conversions from and to floats are its border. `pace` is the logic allowed
-/// between registers. The module, at the builder's insertion point, has
-/// clk_i, rst_ni, in_{valid,data}_i, in_ready_o, out_{valid,data}_o and
-/// out_ready_i. Fails with a diagnostic at what cannot be built.
+/// Builds all nests of a kernel. `pace` is the logic allowed between
+/// registers. The module, at the builder's insertion point, has clk_i, rst_ni
+/// and the AXI4-Streams s_axis_0 and m_axis_0, whose TLAST ends a run; that of
+/// the input is not read. Fails with a diagnostic for every obstacle.
 mlir::FailureOr<KernelUnit> buildKernelUnit(mlir::func::FuncOp kernel,
                                             llvm::StringRef name,
                                             const cost::LogicPace &pace,
