@@ -74,6 +74,7 @@ private:
   std::string infix(Operation *op, StringRef operation, unsigned indent,
                     bool isSigned = false);
   std::string compareText(rtl::CompareOp op, unsigned indent);
+  std::string productText(rtl::MulOp op, unsigned indent);
   bool hasName(Value v) const { return names.count(v); }
 
   rtl::ModuleOp module;
@@ -244,6 +245,22 @@ std::string Printer::infix(Operation *op, StringRef operation, unsigned indent,
       .str();
 }
 
+/// Synthesis sees how many bits factors have only if it extends their signs.
+std::string Printer::productText(rtl::MulOp op, unsigned indent) {
+  auto isExtended = [](Value v) {
+    return v.getDefiningOp<rtl::SignExtendOp>() ||
+           v.getDefiningOp<rtl::ConstantOp>();
+  };
+  if (!llvm::all_of(op->getOperands(), isExtended))
+    return infix(op, "*", indent);
+  auto text = [&](Value v) {
+    if (auto extend = v.getDefiningOp<rtl::SignExtendOp>())
+      v = extend.getInput();
+    return "$signed(" + expression(v, indent) + ")";
+  };
+  return text(op.getLhs()) + " * " + text(op.getRhs());
+}
+
 std::string Printer::compareText(rtl::CompareOp op, unsigned indent) {
   switch (op.getPredicate()) {
   case rtl::Predicate::Equal:
@@ -284,7 +301,7 @@ std::string Printer::expression(Value v, unsigned indent) {
       })
       .Case([&](rtl::AddOp op) { return infix(op, "+", indent); })
       .Case([&](rtl::SubOp op) { return infix(op, "-", indent); })
-      .Case([&](rtl::MulOp op) { return infix(op, "*", indent); })
+      .Case([&](rtl::MulOp op) { return productText(op, indent); })
       .Case([&](rtl::AndOp op) { return infix(op, "&", indent); })
       .Case([&](rtl::OrOp op) { return infix(op, "|", indent); })
       .Case([&](rtl::XorOp op) { return infix(op, "^", indent); })

@@ -110,6 +110,17 @@ TEST_F(ConstructsTest, LogicOfManyWidths) {
     results.push_back(rtl::AddOp::create(b, loc, x, constant));
     results.push_back(rtl::MulOp::create(b, loc, constant, y));
     results.push_back(rtl::ShiftRightSignedOp::create(b, loc, joined, n));
+    // Products of factors whose signs are extended, with one or two names.
+    auto extended = [&](Value v) -> Value {
+      return rtl::SignExtendOp::create(b, loc, b.getIntegerType(width + 5), v);
+    };
+    Value sum = rtl::AddOp::create(b, loc, x, y);
+    results.push_back(rtl::MulOp::create(b, loc, extended(x), extended(n)));
+    results.push_back(rtl::MulOp::create(b, loc, extended(sum), extended(x)));
+    results.push_back(rtl::MulOp::create(
+        b, loc, extended(joined),
+        rtl::ConstantOp::create(b, loc, b.getIntegerType(width + 5),
+                                random(width + 5))));
     results.push_back(rtl::CompareOp::create(b, loc, rtl::Predicate::SignedLess,
                                              x, constant));
     for (rtl::Predicate predicate :

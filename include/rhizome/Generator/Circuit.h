@@ -13,6 +13,8 @@
 #include <memory>
 
 namespace rhizome::gen {
+struct DeviceContext;
+
 class Circuit : public Datapath, public cost::WordGraph {
 public:
   using Node = cost::Word;
@@ -47,6 +49,9 @@ private:
   int again(const Node &node, const Circuit &from);
   std::vector<int> known; ///< nodes by their operation: a hash table
 };
+
+/// The logic between two registers at the device's clock.
+cost::LogicPace paceFor(const DeviceContext &device);
 
 /// The positions of its registers: as soon as possible.
 cost::WordStages stagesOf(const cost::WordGraph &circuit,

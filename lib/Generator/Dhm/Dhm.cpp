@@ -75,18 +75,6 @@ Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats) {
   actor.set("frameBeats", frameBeats);
   return actor;
 }
-
-cost::LogicPace paceFor(const DeviceContext &device) {
-  const CostContext::Delays &delays = device.cost.delays;
-  // For placement and the clock's uncertainty, as in Vivado HLS by default.
-  constexpr double kMargin = 0.125;
-  double left = 1000 / device.clockMhz * (1 - kMargin) - delays.registerNs;
-  double level = delays.levelNs / 32; // a 32nd
-  auto chain = int64_t(std::ceil(delays.chainNs / level));
-  auto bit = int64_t(std::ceil(32 * delays.chainBitNs / level));
-  // A stage takes a sum after a memory's LUT, however fast the clock.
-  return {std::max(int64_t(left / level), 64 + chain), chain, bit};
-}
 } // namespace dhm
 
 namespace {

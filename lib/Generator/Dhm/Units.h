@@ -41,7 +41,4 @@ Kept kept(std::vector<int64_t> key, const cost::LogicPace &pace,
 
 /// An actor of kind `circuit` for `copies` of one in parallel.
 Actor circuitActor(const Kept &one, int64_t copies, int64_t frameBeats);
-
-/// The logic between two registers at the device's clock.
-cost::LogicPace paceFor(const DeviceContext &device);
 } // namespace rhizome::gen::dhm

@@ -7,8 +7,10 @@
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "rhizome/Conversion/ScalarsToRtl.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
+#include <functional>
 
 using namespace mlir;
 
@@ -96,6 +98,13 @@ private:
     for (; cycles > 0; --cycles)
       v = rtl::RegisterOp::create(b, loc, clock, v);
     return v;
+  }
+  /// A factor in its register, before its sign is extended.
+  Value factor(Value v) {
+    if (auto wide = v.getDefiningOp<rtl::SignExtendOp>())
+      return rtl::SignExtendOp::create(b, loc, v.getType(),
+                                       factor(wide.getInput()));
+    return v.getDefiningOp<rtl::ConstantOp>() ? v : delayed(v, 1);
   }
   static int64_t widthOf(Value tensor) {
     return cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth();
@@ -208,10 +217,20 @@ Turn Unit::compute(const Nest &nest, Value turn) {
   };
   DenseMap<Value, Signal> signals;
   DenseMap<std::pair<Value, int64_t>, Value> kept;
-  auto at = [&](Value v, int64_t cycle) {
+  // Signs are extended where they are read, so that registers are narrow.
+  DenseSet<Value> extended;
+  std::function<Value(Value, int64_t)> at = [&](Value v, int64_t cycle) {
     const Signal &s = signals.at(v);
     if (s.isConstant)
       return s.value;
+    if (extended.contains(v) && cycle > s.cycle) {
+      Operation *op = v.getDefiningOp();
+      Value narrow = at(op->getOperand(0), cycle);
+      Value &wide = kept[{v, cycle}];
+      if (!wide)
+        wide = *scalarToRtl(*op, narrow, b);
+      return wide;
+    }
     Value now = s.value;
     for (int64_t c = s.cycle; c < cycle; ++c) {
       Value &next = kept[{v, c + 1}];
@@ -263,7 +282,10 @@ Turn Unit::compute(const Nest &nest, Value turn) {
     const bool isProduct = isa<arith::MulIOp>(inner);
     if (isProduct)
       for (Value &v : operands)
-        v = delayed(v, 1);
+        v = factor(v);
+    if (isa<arith::ExtSIOp, arith::ExtUIOp>(inner) &&
+        inner.getOperand(0) != before)
+      extended.insert(inner.getResult(0));
     Value logic = *scalarToRtl(inner, operands, b);
     Value value = isProduct ? delayed(logic, kProductLatency - 1) : logic;
     signals[inner.getResult(0)] = {value,
@@ -300,11 +322,10 @@ void Unit::build(StringRef name) {
     outBits = std::max(outBits, widthOf(v));
   unit.module = rtl::ModuleOp::create(
       b, loc, name,
-      b.getStrArrayAttr(
-          {"clk_i", "rst_ni", "s_axis_0_tvalid", "s_axis_0_tdata",
-           "s_axis_0_tlast", "m_axis_0_tready"}),
-      b.getStrArrayAttr({"s_axis_0_tready", "m_axis_0_tvalid",
-                         "m_axis_0_tdata", "m_axis_0_tlast"}),
+      b.getStrArrayAttr({"clk_i", "rst_ni", "s_axis_0_tvalid", "s_axis_0_tdata",
+                         "s_axis_0_tlast", "m_axis_0_tready"}),
+      b.getStrArrayAttr({"s_axis_0_tready", "m_axis_0_tvalid", "m_axis_0_tdata",
+                         "m_axis_0_tlast"}),
       StringAttr());
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&unit.module.getBody());
@@ -404,6 +425,7 @@ void removeUnused(Block &body) {
 
 FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
                                       const cost::LogicPace &pace,
+                                      const CostContext &context,
                                       OpBuilder &b) {
   KernelParts parts = partsOf(kernel);
   for (const Obstacle &obstacle : parts.obstacles)
@@ -415,6 +437,7 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
   unit.inputs = std::move(parts.inputs);
   unit.outputs = std::move(parts.outputs);
   for (linalg::GenericOp op : parts.nests) {
+    cutProducts(op, context);
     auto nest = scheduleNest(op, pace);
     if (failed(nest))
       return failure();

@@ -18,6 +18,13 @@ int64_t Nest::iterations() const {
   return n;
 }
 
+/// True if high bits are put next to low ones (cutProducts).
+static bool isConcatenation(Operation &op) {
+  return isa<arith::OrIOp>(op) &&
+         op.getOperand(0).getDefiningOp<arith::ShLIOp>() &&
+         op.getOperand(1).getDefiningOp<arith::ExtUIOp>();
+}
+
 /// The delay of an operation's logic, at most that of a whole period.
 static int64_t delayOf(Operation &op, const cost::LogicPace &pace) {
   constexpr int64_t kLevel = 32;
@@ -29,7 +36,7 @@ static int64_t delayOf(Operation &op, const cost::LogicPace &pace) {
   else if (isa<arith::MinSIOp, arith::MaxSIOp>(op))
     delay = carry + kLevel;
   else if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::SelectOp>(op))
-    delay = kLevel;
+    delay = isConcatenation(op) ? 0 : kLevel;
   else if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) &&
            !matchPattern(op.getOperand(1), m_Constant()))
     delay = kLevel * llvm::Log2_64_Ceil(uint64_t(bits));

@@ -8,6 +8,13 @@ namespace rhizome::gen::hls {
 /// Registers before and behind a multiplier.
 inline constexpr int64_t kProductLatency = 2;
 
+/// Simplifies the body of a nest, in place.
+void simplify(mlir::linalg::GenericOp op);
+
+/// Cuts products that are too large for a DSP block into products that are not,
+/// and sums of these; in place.
+void cutProducts(mlir::linalg::GenericOp op, const CostContext &context);
+
 /// The schedule of a nest without obstacles; fails with a diagnostic if the
 /// result is scheduled wrongly.
 mlir::FailureOr<Nest> scheduleNest(mlir::linalg::GenericOp op,

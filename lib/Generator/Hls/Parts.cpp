@@ -14,6 +14,8 @@ namespace {
 constexpr const char *kOnCpu = "the CPU computes it, leave the device out";
 constexpr const char *kChoose =
     "choose fixed point, such as --numbers 'fixed<8,24>'";
+constexpr const char *kFloats =
+    "it computes in floating point, for which no hardware is built yet";
 
 bool isInteger(Type type) {
   return getElementTypeOrSelf(type).isSignlessInteger();
@@ -52,6 +54,7 @@ private:
 };
 
 void Parts::addNest(linalg::GenericOp op) {
+  simplify(op);
   checkNest(op);
   for (Value v : op.getInputs())
     if (isa<RankedTensorType>(v.getType()) && !computed.count(v) &&
@@ -62,7 +65,17 @@ void Parts::addNest(linalg::GenericOp op) {
   parts.nests.push_back(op);
 }
 
+/// True if a nest computes in a format of floats, on their patterns.
+bool isOnPatterns(linalg::GenericOp op) {
+  return llvm::any_of(*op.getBody(), [](Operation &inner) {
+    auto call = dyn_cast<func::CallOp>(inner);
+    return call && call.getCallee() == "rhizome_num_float";
+  });
+}
+
 void Parts::checkNest(linalg::GenericOp op) {
+  if (isOnPatterns(op))
+    return refuse(*op, op.getLoc(), kFloats, kChoose);
   if (llvm::any_of(op.getStaticLoopRanges(), [](int64_t size) {
         return ShapedType::isDynamic(size) || size < 1;
       }))
@@ -99,22 +112,25 @@ void Parts::checkNest(linalg::GenericOp op) {
 
 void Parts::checkBody(linalg::GenericOp op) {
   Block *body = op.getBody();
-  SmallVector<StringRef> named;
+  std::vector<std::string> named;
   bool isFromOutside = false;
   for (Operation &inner : *body) {
     for (Value v : inner.getOperands())
       isFromOutside |= v.getParentBlock() != body;
     if (inner.hasTrait<OpTrait::IsTerminator>() || hasRtlLogic(inner))
       continue;
-    StringRef name = inner.getName().getStringRef();
-    if (auto call = dyn_cast<func::CallOp>(inner))
-      name = call.getCallee();
+    std::string name = "'" + inner.getName().getStringRef().str() + "'";
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
+            inner))
+      name = "quotients";
+    else if (isa<func::CallOp>(inner))
+      name = "functions";
     if (llvm::is_contained(named, name))
       continue;
     named.push_back(name);
     refuse(*op, inner.getLoc(),
-           "no logic is built for '" + name +
-               "' yet: only for sums, products, comparisons and conversions of "
+           "no logic is built for " + name +
+               " yet: only for sums, products, comparisons and conversions of "
                "integers and fixed point",
            kOnCpu);
   }
@@ -130,10 +146,7 @@ void Parts::refuseOther(Operation &op) {
     return isa<FloatType>(getElementTypeOrSelf(type));
   };
   if (isa<linalg::LinalgOp>(op) && llvm::any_of(op.getOperandTypes(), isFloat))
-    return refuse(op, op.getLoc(),
-                  "it computes in floating point, for which no hardware is "
-                  "built yet",
-                  kChoose);
+    return refuse(op, op.getLoc(), kFloats, kChoose);
   refuse(op, op.getLoc(),
          "no hardware is built for '" + op.getName().getStringRef() + "' yet",
          kOnCpu);
@@ -155,7 +168,8 @@ KernelParts Parts::run() {
     if (!isConversion(op) || isInteger(op.getResult(0).getType()))
       continue;
     for (Value v : cast<linalg::GenericOp>(op).getInputs())
-      if (isInteger(v.getType()) && !computed.count(v))
+      if (isInteger(v.getType()) && !computed.count(v) &&
+          (!v.getDefiningOp() || isOutside(*v.getDefiningOp())))
         refuse(op, op.getLoc(), "a result that is not computed is not built",
                "leave it out of the results");
     for (Operation *user : op.getUsers())

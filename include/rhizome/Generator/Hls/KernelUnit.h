@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Cost/CostModel.h"
 #include "rhizome/Cost/Words.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Schedule/Problem.h"
@@ -47,6 +48,7 @@ struct KernelParts {
   std::vector<mlir::Value> inputs, outputs; ///< as in a KernelUnit
   std::vector<Obstacle> obstacles;          ///< all; without any it is built
 };
+/// Simplifies the nests in place.
 KernelParts partsOf(mlir::func::FuncOp kernel);
 /// True if an operation of a kernel is a conversion at the unit's border, or
 /// has no logic of its own: constants and the initial values of sums.
@@ -66,11 +68,16 @@ struct KernelUnit {
 };
 
 /// Builds all nests of a kernel. `pace` is the logic allowed between
-/// registers. The module, at the builder's insertion point, has clk_i, rst_ni
-/// and the AXI4-Streams s_axis_0 and m_axis_0, whose TLAST ends a run; that of
-/// the input is not read. Fails with a diagnostic for every obstacle.
+/// registers; products are cut to the device's DSP blocks. The module, at the
+/// builder's insertion point, has clk_i, rst_ni and the AXI4-Streams s_axis_0
+/// and m_axis_0, whose TLAST ends a run; that of the input is not read. Fails
+/// with a diagnostic for every obstacle.
 mlir::FailureOr<KernelUnit> buildKernelUnit(mlir::func::FuncOp kernel,
                                             llvm::StringRef name,
                                             const cost::LogicPace &pace,
+                                            const CostContext &context,
                                             mlir::OpBuilder &b);
+
+/// The resources of a unit's module on a device.
+Structure structureOf(rtl::ModuleOp module, const CostContext &context);
 } // namespace rhizome::gen::hls

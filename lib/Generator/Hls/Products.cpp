@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A product that one DSP block does not hold: pieces of both factors are
+// multiplied, each pair in one block, and their products are added, lowest
+// first. All are operations of the body, so the scheduler puts registers
+// between blocks and adders where the clock needs them.
+#include "Nest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "rhizome/Cost/Structure.h"
+
+using namespace mlir;
+
+namespace rhizome::gen::hls {
+namespace {
+class Cutter {
+public:
+  Cutter(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  /// A signed number of its own width, `offset` bits up.
+  struct Term {
+    Value value;
+    unsigned offset = 0;
+  };
+  /// x in pieces of `step` bits, the last with x's sign. Each is signed.
+  std::vector<Term> pieces(Value x, unsigned step);
+  Value product(const std::vector<Term> &xs, const std::vector<Term> &ys,
+                unsigned bits);
+
+private:
+  OpBuilder &b;
+  Location loc;
+
+  static unsigned widthOf(Value v) {
+    return v.getType().getIntOrFloatBitWidth();
+  }
+  Value constant(unsigned bits, unsigned value) {
+    return arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(b.getIntegerType(bits), value));
+  }
+  /// The bits from `from` on, `bits` of them.
+  Value slice(Value v, unsigned from, unsigned bits) {
+    if (from)
+      v = arith::ShRSIOp::create(b, loc, v, constant(widthOf(v), from));
+    return bits == widthOf(v)
+               ? v
+               : arith::TruncIOp::create(b, loc, b.getIntegerType(bits), v);
+  }
+  Value fit(Value v, unsigned bits) {
+    if (bits > widthOf(v))
+      return arith::ExtSIOp::create(b, loc, b.getIntegerType(bits), v);
+    return slice(v, 0, bits);
+  }
+  Term add(Term low, Term high, unsigned bits);
+  Term sum(std::vector<Term> terms, unsigned bits);
+};
+
+std::vector<Cutter::Term> Cutter::pieces(Value x, unsigned step) {
+  std::vector<Term> out;
+  const unsigned width = widthOf(x);
+  unsigned at = 0;
+  for (; width - at > step + 1; at += step)
+    out.push_back({arith::ExtUIOp::create(b, loc, b.getIntegerType(step + 1),
+                                          slice(x, at, step)),
+                   at});
+  out.push_back({slice(x, at, width - at), at});
+  return out;
+}
+
+/// The bits of `low` below `high` pass. No bit from `bits` on is needed.
+Cutter::Term Cutter::add(Term low, Term high, unsigned bits) {
+  const unsigned apart = high.offset - low.offset;
+  const unsigned most = bits - low.offset;
+  if (apart >= most)
+    return low;
+  const unsigned width = std::min(
+      most, std::max(widthOf(low.value), widthOf(high.value) + apart) + 1);
+  Value over = fit(high.value, width - apart);
+  if (apart == 0)
+    return {arith::AddIOp::create(b, loc, fit(low.value, width), over),
+            low.offset};
+  Value bottom = fit(low.value, std::max(widthOf(low.value), apart + 1));
+  Value top = fit(slice(bottom, apart, widthOf(bottom) - apart), width - apart);
+  Value sum = arith::AddIOp::create(b, loc, top, over);
+  Type type = b.getIntegerType(width);
+  sum = arith::ShLIOp::create(b, loc, arith::ExtUIOp::create(b, loc, type, sum),
+                              constant(width, apart));
+  Value rest = arith::ExtUIOp::create(b, loc, type, slice(bottom, 0, apart));
+  return {arith::OrIOp::create(b, loc, sum, rest), low.offset};
+}
+
+/// Neighbors are added in pairs.
+Cutter::Term Cutter::sum(std::vector<Term> terms, unsigned bits) {
+  while (terms.size() > 1) {
+    std::vector<Term> next;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2)
+      next.push_back(add(terms[i], terms[i + 1], bits));
+    if (terms.size() % 2)
+      next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms[0];
+}
+
+Value Cutter::product(const std::vector<Term> &xs, const std::vector<Term> &ys,
+                      unsigned bits) {
+  std::vector<Term> rows;
+  for (const Term &y : ys) {
+    std::vector<Term> row;
+    for (const Term &x : xs) {
+      const unsigned offset = x.offset + y.offset;
+      if (offset >= bits)
+        continue;
+      Type type = b.getIntegerType(widthOf(x.value) + widthOf(y.value));
+      row.push_back({arith::MulIOp::create(
+                         b, loc, arith::ExtSIOp::create(b, loc, type, x.value),
+                         arith::ExtSIOp::create(b, loc, type, y.value)),
+                     offset});
+    }
+    if (!row.empty())
+      rows.push_back(sum(std::move(row), bits));
+  }
+  return fit(sum(std::move(rows), bits).value, bits);
+}
+
+/// The factor before its sign was extended.
+Value factorOf(Value v) {
+  if (auto extend = v.getDefiningOp<arith::ExtSIOp>())
+    return factorOf(extend.getIn());
+  return v;
+}
+} // namespace
+
+void cutProducts(linalg::GenericOp op, const CostContext &context) {
+  if (context.dspWide < 2 || context.dspNarrow < 2)
+    return;
+  std::vector<arith::MulIOp> products(
+      op.getBody()->getOps<arith::MulIOp>().begin(),
+      op.getBody()->getOps<arith::MulIOp>().end());
+  for (arith::MulIOp product : products) {
+    Value x = factorOf(product.getLhs()), y = factorOf(product.getRhs());
+    if (x.getDefiningOp<arith::ConstantOp>() ||
+        y.getDefiningOp<arith::ConstantOp>())
+      continue;
+    auto count = [](Value v, int64_t most) {
+      int64_t width = v.getType().getIntOrFloatBitWidth();
+      return width <= most ? 1 : cost::ceilDiv(width - 1, most - 1);
+    };
+    const int64_t wide = context.dspWide, narrow = context.dspNarrow;
+    if (count(x, narrow) * count(y, wide) < count(x, wide) * count(y, narrow))
+      std::swap(x, y);
+    if (count(x, wide) * count(y, narrow) == 1)
+      continue;
+    OpBuilder b(product);
+    Cutter cutter(b, product.getLoc());
+    Value sum = cutter.product(cutter.pieces(x, unsigned(wide - 1)),
+                               cutter.pieces(y, unsigned(narrow - 1)),
+                               product.getType().getIntOrFloatBitWidth());
+    product.getResult().replaceAllUsesWith(sum);
+    product.erase();
+  }
+}
+} // namespace rhizome::gen::hls
