@@ -26,7 +26,6 @@
 #include "llvm/Support/Path.h"
 #include <chrono>
 #include <cmath>
-#include <random>
 
 using namespace rhizome;
 using namespace rhizome::kernel;
@@ -265,6 +264,33 @@ kernelcommands::readKernel(const std::string &path,
                     loaded->func};
 }
 
+llvm::Expected<NumberedKernel>
+kernelcommands::readNumbered(const std::string &path,
+                             const KernelOptions &options) {
+  auto loaded = load(path, options);
+  if (!loaded)
+    return loaded.takeError();
+  KernelResult unused;
+  if (llvm::Error error = optimizeFor(*loaded, options, unused))
+    return std::move(error);
+  auto chosen = chooseNumbers(*loaded, options);
+  if (!chosen)
+    return chosen.takeError();
+  NumberedKernel out;
+  mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
+  if (*chosen)
+    if (llvm::Error error = lowerNumbers(*loaded))
+      return std::move(error);
+  auto func = findKernel(*formats);
+  if (!func)
+    return func.takeError();
+  out.formats = {std::move(loaded->context), std::move(formats), *func};
+  out.integerModule = std::move(loaded->module);
+  out.integers = loaded->func;
+  out.signature = std::move(loaded->signature);
+  return out;
+}
+
 rhizome::Result<KernelResult>
 kernelcommands::compileKernel(const KernelRequest &request) {
   KernelResult result;
@@ -304,90 +330,6 @@ kernelcommands::compileKernel(const KernelRequest &request) {
 //===----------------------------------------------------------------------===//
 // run
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// An argument's values for all elements, row-major, in double.
-struct Values {
-  std::vector<double> data;
-  bool shared = false; ///< one array for all elements
-};
-} // namespace
-
-/// The values of one argument from an array of a file.
-static llvm::Expected<Values>
-valuesOf(const NamedTensor &array, const Argument &argument, int64_t &frames) {
-  Values out;
-  const Tensor &tensor = array.tensor;
-  if (!array.doubles.empty())
-    out.data = array.doubles;
-  else if (tensor.isFloat)
-    out.data.assign(tensor.floats.begin(), tensor.floats.end());
-  else
-    out.data.assign(tensor.ints.begin(), tensor.ints.end());
-  std::vector<int64_t> shape = tensor.shape;
-  if (shape == argument.shape) {
-    out.shared = true;
-    return out;
-  }
-  int64_t count = shape.empty() ? 0 : shape.front();
-  if (!shape.empty())
-    shape.erase(shape.begin());
-  auto text = [](llvm::ArrayRef<int64_t> sizes) {
-    std::string t;
-    for (int64_t size : sizes)
-      t += (t.empty() ? "" : " ") + std::to_string(size);
-    return "[" + t + "]";
-  };
-  if (shape != argument.shape)
-    return textError(
-        "'" + argument.name + "' is " + text(argument.shape) +
-        ", the data are " + text(tensor.shape) +
-        "; remedy: give the kernel's shape, or that with a leading "
-        "dimension that counts elements");
-  if (frames >= 0 && frames != count)
-    return textError("'" + argument.name + "' has " + llvm::Twine(count) +
-                     " elements, another input has " + llvm::Twine(frames));
-  frames = count;
-  return out;
-}
-
-static llvm::Error readInputs(const KernelRunRequest &request,
-                              const Signature &signature,
-                              std::map<std::string, Values> &values,
-                              int64_t &frames) {
-  std::vector<const Argument *> wanted;
-  for (const Argument &argument : signature.arguments)
-    if (argument.isInput)
-      wanted.push_back(&argument);
-  size_t next = 0;
-  for (const std::string &path : request.inputs) {
-    auto arrays = readArrays(path);
-    if (!arrays)
-      return arrays.takeError();
-    for (const NamedTensor &array : *arrays) {
-      const Argument *argument = nullptr;
-      for (const Argument *one : wanted)
-        if (one->name == array.name)
-          argument = one;
-      if (!argument && array.name.empty() && next < wanted.size())
-        argument = wanted[next++];
-      if (!argument)
-        return textError(path + ": '" + array.name +
-                         "' is not an input of the kernel '" + signature.name +
-                         "'");
-      auto read = valuesOf(array, *argument, frames);
-      if (!read)
-        return textError(path + ": " + llvm::toString(read.takeError()));
-      values[argument->name] = std::move(*read);
-    }
-  }
-  if (!request.inputs.empty())
-    for (const Argument *one : wanted)
-      if (!values.count(one->name))
-        return textError("no values for the input '" + one->name +
-                         "'; remedy: a .npz that names it");
-  return llvm::Error::success();
-}
 
 /// A caller's buffer for one argument and all elements, in the argument's
 /// layout.
@@ -521,25 +463,15 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   if (!kernel)
     return fail(kernel.takeError(), Failure::Kind::Environment);
 
-  std::map<std::string, Values> values;
-  int64_t frames = -1;
-  if (llvm::Error error = readInputs(request, signature, values, frames))
-    return fail(std::move(error));
-  if (frames < 0)
-    frames = request.frames ? request.frames : 1;
-  if (request.frames)
-    frames = std::min(frames, request.frames);
-  std::mt19937_64 random(request.seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
+  int64_t frames = 0;
+  auto drawn = inputsOf(request, signature, frames);
+  if (!drawn)
+    return fail(drawn.takeError());
+  InputValues &values = *drawn;
   std::vector<std::vector<double>> buffers;
   std::vector<KernelArray> arrays;
   for (const Argument &argument : signature.arguments) {
     Values &one = values[argument.name];
-    if (argument.isInput && request.inputs.empty()) {
-      one.data.resize(argument.size() * frames);
-      for (double &value : one.data)
-        value = argument.bits == 32 ? float(uniform(random)) : uniform(random);
-    }
     // Whole doubles, so that every element type is aligned.
     bool each = !one.shared || argument.isOutput;
     int64_t size = argument.size(), count = each ? frames : 1;

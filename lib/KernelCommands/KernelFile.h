@@ -4,8 +4,10 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Import/Kernel/Signature.h"
 #include "rhizome/KernelCommands/Kernel.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <memory>
 
 namespace rhizome::kernelcommands {
@@ -17,6 +19,30 @@ struct KernelFile {
 /// In reals: formats are still annotations.
 llvm::Expected<KernelFile> readKernel(const std::string &path,
                                       const KernelOptions &options);
+
+/// A kernel in its number formats, and the same on integers; their operations
+/// correspond one by one. Without formats both are in reals.
+struct NumberedKernel {
+  KernelFile formats;
+  mlir::OwningOpRef<mlir::ModuleOp> integerModule;
+  mlir::func::FuncOp integers;
+  kernel::Signature signature;
+};
+llvm::Expected<NumberedKernel> readNumbered(const std::string &path,
+                                            const KernelOptions &options);
+
+/// An argument's values for all elements, row-major, in double.
+struct Values {
+  std::vector<double> data;
+  bool shared = false; ///< one array for all elements
+};
+/// By the argument's name.
+using InputValues = std::map<std::string, Values>;
+/// The inputs of a run, from its files or random ones; sets the number of
+/// elements.
+llvm::Expected<InputValues> inputsOf(const KernelRunRequest &request,
+                                     const kernel::Signature &signature,
+                                     int64_t &frames);
 
 /// How the kernel of a folder was compiled; run and simulate use the same
 /// options.

@@ -9,11 +9,14 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/Input.h"
 #include "rhizome/Model/States.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -69,6 +72,16 @@ llvm::Expected<std::unique_ptr<HostModel>>
 HostModel::read(llvm::StringRef path) {
   auto context = std::make_unique<MLIRContext>();
   loadDialects(*context);
+  // Packages with kernels instead of networks.
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (!llvm::sys::fs::exists(path) &&
+      inputKind(folder) == InputKind::KernelFolder)
+    return llvm::createStringError(
+        "'%s' holds hardware of a kernel, not of a network; 'rhizome simulate' "
+        "and 'rhizome synth' take it, and 'rhizome run %s' computes the kernel "
+        "on the CPU",
+        llvm::sys::path::parent_path(folder).str().c_str(),
+        folder.str().c_str());
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();

@@ -9,10 +9,14 @@ using namespace rhizome::model;
 
 InputKind model::inputKind(llvm::StringRef path) {
   namespace fs = llvm::sys::fs;
+  auto holdsKernel = [](const llvm::Twine &folder) {
+    return fs::exists(folder + "/kernel.cfd") ||
+           fs::exists(folder + "/kernel.mlir");
+  };
   if (fs::is_directory(path))
-    return fs::exists(path + "/kernel.cfd") || fs::exists(path + "/kernel.mlir")
-               ? InputKind::KernelFolder
-               : InputKind::Folder;
+    return holdsKernel(path)              ? InputKind::KernelFolder
+           : holdsKernel(path + "/model") ? InputKind::KernelPackage
+                                          : InputKind::Folder;
   const InputKind otherwise =
       path.ends_with(".cfd") ? InputKind::Kernel : InputKind::Onnx;
   auto buffer = llvm::MemoryBuffer::getFile(path);

@@ -229,6 +229,12 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
                         "'rhizome run' and 'rhizome compile' take it; a "
                         "network is exported with its parameters inside"});
     return {};
+  case InputKind::KernelPackage:
+    refusals.push_back({"", "", "this is a package of a kernel: it is compiled",
+                        "simulate and synth take it; to compile anew, name the "
+                        "kernel's file",
+                        Refusal::Fault::File});
+    return {};
   case InputKind::Folder:
     if (llvm::sys::fs::exists(request.path + "/plan.json"))
       refusals.push_back({"", "", "this is a package: it is compiled",

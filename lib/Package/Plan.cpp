@@ -359,6 +359,8 @@ std::string rhizome::printPlan(const Plan &plan) {
     if (!plan.hostLink.empty())
       os.attribute("host_link", plan.hostLink);
     printHost(os, plan.host);
+    if (plan.kernel)
+      os.attribute("kernel", toJSON(*plan.kernel));
   });
   os.flush();
   stream << "\n";

@@ -340,7 +340,8 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("luts_of_a_block", p.lutsOfABlock) &&
          map.map("tasks", p.tasks) && map.map("nodes", p.nodes) &&
          map.map("channels", p.channels) && map.map("links", p.links) &&
-         map.mapOptional("host_link", p.hostLink) && map.map("host", p.host);
+         map.mapOptional("host_link", p.hostLink) && map.map("host", p.host) &&
+         map.mapOptional("kernel", p.kernel);
 }
 } // namespace rhizome
 
@@ -413,6 +414,31 @@ static Error checkMemories(const PlannedNode &node) {
   return Error::success();
 }
 
+/// Refuses a kernel's tensors that are not its streams'.
+static Error checkKernel(const Plan &plan) {
+  if (!plan.kernel)
+    return Error::success();
+  const PlannedNode &node = plan.nodes.front();
+  auto fits = [](const std::vector<BorderPort> &ports,
+                 const std::vector<PlannedTensor> &tensors) {
+    int64_t words = 0;
+    for (const PlannedTensor &tensor : tensors) {
+      if (ports.size() != 1 ||
+          tensor.format.width() > int(ports[0].element.width()))
+        return false;
+      words += tensor.words();
+    }
+    return ports.size() == 1 && words == ports[0].elements() &&
+           ports[0].element.width() == ports[0].dataWidth;
+  };
+  if (plan.nodes.size() != 1 || !plan.channels.empty() ||
+      !fits(node.inputs, plan.kernel->inputs) ||
+      !fits(node.outputs, plan.kernel->outputs))
+    return createStringError("its kernel's tensors are not those of one stream "
+                             "each way, a word for each element");
+  return Error::success();
+}
+
 /// Refuses well-formed plans that are inconsistent.
 static Error check(const Plan &plan) {
   if (plan.nodes.empty())
@@ -433,6 +459,8 @@ static Error check(const Plan &plan) {
   for (const PlannedNode &node : plan.nodes)
     if (Error error = checkMemories(node))
       return error;
+  if (Error error = checkKernel(plan))
+    return error;
   for (const PlannedNode &node : plan.nodes) {
     const PlannedNode *owner = plan.node(node.rtlOf);
     if (!node.rtlOf.empty() && (!owner || !owner->rtlOf.empty()))

@@ -151,6 +151,8 @@ SUITES = {
     "kernels": kernels.kernels,
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,
+    "kernel-hardware": kernels.kernel_hardware,
+    "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensor kernels from files to programs: the results of C, C++ and Fortran programs
 that call them, the C99 text, the language's page, MLIR modules."""
+import json
 import pathlib
 import re
+import shutil
 
 import framework
 
@@ -133,12 +135,6 @@ def kernels(suite):
         run = framework.run_program([suite.work / "views"])
         suite.check(run.status == 0, f"C++ views and batches {run.message}")
 
-    # A line with several operations is named once.
-    result = suite.run("compile", EXAMPLES / "gradient.cfd", "--device",
-                       "xcu280")
-    suite.check(result.status == 1
-                and "'line 9' (tensor.insert_slice, 3 times): " in result.err,
-                f"a line is named once: {result.err}", result.command)
     # Damaged and missing files end in a message.
     (suite.work / "bad.cfd").write_text("var input a : [3]\nb = a\n")
     result = suite.run("compile", suite.work / "bad.cfd", "--target", "cpu")
@@ -234,14 +230,188 @@ def kernel_formats(suite):
         suite.check(result.status == 2 and option.split("=")[0] in result.err,
                     f"{command} {option} of a kernel is refused",
                     result.command)
-    result = suite.run("compile", kernel, "--device=xczu3eg")
-    suite.check(result.status == 1 and "stream has no" in result.err and
-                "nothing was built" in result.err,
-                "a device for a kernel is answered by its generators",
-                result.command)
     result = suite.run("compile", "net.onnx", "--numbers", "half")
     suite.check(result.status == 2 and "--numbers" in result.err,
                 "--numbers of a network is refused", result.command)
+
+
+def kernel_hardware(suite):
+    """A kernel's package: plan, simulated RTL with the predicted cycles, the
+    same results as on the CPU; altered and missing files are named."""
+    suite.tool("verilator")
+    kernel = helmholtz_of(suite, 4)
+    package = suite.work / "unit.rhz"
+    result = suite.run("compile", kernel, "--numbers", "fixed<8,24>",
+                       "--device", "xcu280", "--clock-mhz", "250", "-o",
+                       package, "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("package") == str(package),
+                f"compile {result.message if result.status else ''}",
+                result.command)
+    plan = json.loads((package / "plan.json").read_text())
+    unit = plan["kernel"]
+    cycles = plan["predicted"]["interval_cycles"]
+    suite.check(plan["device"] == "xcu280" and plan["clock_mhz"] == 250 and
+                [t["name"] for t in unit["inputs"] + unit["outputs"]]
+                == ["S", "u", "D", "v"] and
+                all(t["format"] == "fixed<8,24>" for t in unit["inputs"]) and
+                cycles == unit["read_cycles"] + unit["compute_cycles"] +
+                unit["write_cycles"] and
+                unit["compute_cycles"] == sum(n["cycles"] for n in unit["nests"])
+                and len(unit["nests"]) == 7 and
+                unit["nests"][0]["iterations"] == 256 and
+                unit["nests"][0]["place"].startswith("helmholtz4.cfd:13:"),
+                f"the plan of the unit: {unit}")
+    files = [str(p.relative_to(package)) for p in package.rglob("*")]
+    suite.check({"nodes/node0/rtl/rhz_top.sv", "nodes/node0/vivado/build.tcl",
+                 "model/kernel.cfd", "model/options.json", "checksums.json"} <=
+                set(files), f"its files: {sorted(files)}")
+    again = suite.work / "again.rhz"
+    suite.run("compile", kernel, "--numbers", "fixed<8,24>", "--device",
+              "xcu280", "--clock-mhz", "250", "-o", again)
+    suite.check((again / "checksums.json").read_bytes() ==
+                (package / "checksums.json").read_bytes(), "the same bytes")
+
+    array = suite.work / "rtl.npy", suite.work / "cpu.npy"
+    result = suite.run("simulate", package, "-n", "5", "--output", array[0],
+                       "--json")
+    answer = result.json or {}
+    measured = answer.get("measured") or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0 and
+                answer.get("frames") == 5 and
+                measured.get("interval_cycles") == cycles and
+                measured.get("latency_cycles") ==
+                plan["predicted"]["latency_cycles"],
+                f"cycles as predicted, {cycles}: {answer} {result.message}",
+                result.command)
+    suite.run("run", package / "model", "-n", "5", "--output", array[1])
+    suite.check(array[0].read_bytes() == array[1].read_bytes(),
+                "the RTL's results are the CPU's")
+    for options in (("--stalls-in", "40", "--stalls-out", "40"),
+                    ("--four-state", "-n", "1")):
+        if "--four-state" in options:
+            suite.tool("iverilog")
+        result = suite.run("simulate", package, *options, "--json")
+        suite.check((result.json or {}).get("mismatches") == 0,
+                    f"{options[0]} {result.message}", result.command)
+    result = suite.run("simulate", package)
+    suite.check("predicted" in result.out and
+                "0 mismatches with the evaluator's bits" in result.out,
+                f"for people: {result.out}", result.command)
+    for command in ("run", "trace"):
+        result = suite.run(command, package)
+        suite.check(result.status in (1, 2) and "of a kernel" in result.err,
+                    f"{command} of a kernel's package: {result.err}",
+                    result.command)
+    result = suite.run("compile", package)
+    suite.check(result.status == 1 and "package of a kernel" in result.err,
+                f"compile of a package: {result.err}", result.command)
+    for option in ("--numbers=half", "--level=cluster", "--loss=0.1"):
+        result = suite.run("simulate", package, option)
+        suite.check(result.status == 2 and option.split("=")[0] in result.err,
+                    f"simulate {option}: {result.err}", result.command)
+
+    # RTL that computes something else is found, if it is taken at all.
+    rtl = package / "nodes/node0/rtl/rhz_top.sv"
+    text = rtl.read_text()
+    rtl.write_text(re.sub(r"signed\((\w+)\) \* \$signed\(\w+\)",
+                          r"signed(\1) * $signed(\1)", text, count=1))
+    result = suite.run("simulate", package)
+    suite.check(result.status == 1 and
+                "'nodes/node0/rtl/rhz_top.sv' was altered" in result.err,
+                f"altered RTL: {result.err}", result.command)
+    result = suite.run("simulate", package, "--accept-changes", "--json")
+    answer = result.json or {}
+    suite.check(result.status == 1 and answer.get("mismatches", 0) > 0 and
+                "of 'v' of frame 0 has the bits" in
+                answer.get("first_mismatch", ""),
+                f"wrong RTL: {answer} {result.message}", result.command)
+    rtl.write_text(text)
+    source = package / "model/kernel.cfd"
+    shutil.copy(EXAMPLES / "interpolation.cfd", source)
+    result = suite.run("simulate", package, "--accept-changes")
+    suite.check(result.status == 1 and "is not the kernel" in result.err,
+                f"another kernel: {result.err}", result.command)
+    source.unlink()
+    (package / "model/kernel.mlir").unlink(missing_ok=True)
+    result = suite.run("simulate", package)
+    suite.check(result.status == 1 and "'model/kernel.cfd' is missing" in
+                result.err, f"a missing kernel: {result.err}", result.command)
+
+
+def kernel_refusals(suite):
+    """What no hardware is built for, all at once; coverage says the same."""
+    fixed = ("--numbers", "fixed<8,24>")
+
+    def refuse(name, options, *wanted, device="xcu280"):
+        path = name if isinstance(name, pathlib.Path) else EXAMPLES / name
+        result = suite.run("compile", path, "--device", device, *options,
+                           "-o", suite.work / "refused.rhz")
+        missing = [text for text in wanted if text not in result.err]
+        suite.check(result.status in (1, 2) and not missing and
+                    not (suite.work / "refused.rhz").exists(),
+                    f"{path.name} {options}: lacks {missing}: {result.err}",
+                    result.command)
+
+    refuse("helmholtz.cfd", (), "'helmholtz.cfd:13:19'", "floating point",
+           "--numbers 'fixed<8,24>'", "7 reasons; nothing was built")
+    refuse("helmholtz.cfd", ("--numbers", "half"), "floating point")
+    # A place with several operations is named once.
+    refuse("gradient.cfd", fixed, "'gradient.cfd:9:1' (tensor.insert_slice, 3 "
+           "times): no hardware is built for 'tensor.insert_slice' yet",
+           "leave the device out")
+    refuse("heat.cfd", fixed, "an index that is not a loop", "heat.cfd:8:17")
+    refuse("interpolation.cfd", ("--numbers", "fixed<40,40>"),
+           "have 80 bits; a word of a stream has at most 64")
+    refuse("interpolation.cfd", (*fixed, "--target", "cpu"), "--target")
+    refuse("interpolation.cfd", (*fixed, "--clock-mhz", "5000"), "--clock-mhz")
+    for option in (("--cluster", "ku060x2"), ("--board", "arty-a7-35t")):
+        result = suite.run("compile", EXAMPLES / "interpolation.cfd", *fixed,
+                           *option)
+        suite.check(result.status == 2 and "for one device" in result.err and
+                    "--device" in result.err, f"{option}: {result.err}",
+                    result.command)
+    result = suite.run("compile", EXAMPLES / "interpolation.cfd", "--clock-mhz",
+                       "200")
+    suite.check(result.status == 2 and "name a --device" in result.err,
+                f"a clock of the CPU: {result.err}", result.command)
+    large = suite.work / "large.cfd"
+    large.write_text("var input a : [300 300]\nvar input b : [300 300]\n"
+                     "var output c : [300 300]\nc = a # b . [[1 2]]\n")
+    refuse(large, fixed, "it needs ", "choose a larger device",
+           device="ice40-hx8k")
+    quotient = suite.work / "quotient.cfd"
+    quotient.write_text("var input a : [4]\nvar input b : [4]\n"
+                        "var output c : [4]\nc = a / b\n")
+    refuse(quotient, fixed, "no logic is built for quotients yet",
+           "quotient.cfd:4:7")
+    for name, options, all_of in (("helmholtz.cfd", (), False),
+                                  ("helmholtz.cfd", fixed, True),
+                                  ("gradient.cfd", fixed, False)):
+        result = suite.run("coverage", EXAMPLES / name, *options, "--json")
+        answer = result.json or {}
+        suite.check(answer.get("fpga", 0) + answer.get("host", 0) > 0 and
+                    (answer.get("host") == 0) is all_of,
+                    f"coverage {name} {options}: {answer}", result.command)
+    # What it does build: constants, several outputs, other formats.
+    source = suite.work / "several.cfd"
+    source.write_text("var input a : [3 4]\nvar input b : [4 5]\n"
+                      "var output c : [3 5]\nvar output d : [3 5]\n"
+                      "c = a # b . [[1 2]]\nd = 0.5 * c + c * c\n")
+    result = suite.run("compile", source, "--device", "xcu280", "--numbers",
+                       "fixed<5,8>", "--saturate", "-o",
+                       suite.work / "several.rhz")
+    suite.check(result.status == 0, f"two outputs: {result.message}",
+                result.command)
+    result = suite.run("simulate", suite.work / "several.rhz", "-n", "3",
+                       "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"two outputs: {result.json} {result.message}", result.command)
+    result = suite.run("explore", source, "--device", "xcu280", "--numbers",
+                       "fixed<5,8>")
+    suite.check(result.status == 0 and "read" in result.out and
+                "write" in result.out, f"explore: {result.out}",
+                result.command)
 
 
 AFFINE = """

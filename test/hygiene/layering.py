@@ -60,7 +60,8 @@ ALLOWED = {
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Generator Synth Target Support",
-    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Import/Mlir Interp "
+    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Generator/Hls "
+                      "Emit Simulate Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "

@@ -169,8 +169,8 @@ void cli::addCompile(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   CLI::App *command = app.add_subcommand(
       "compile",
-      "Compile a network, ONNX or MLIR, into a hardware package, or a kernel "
-      "for\nthe CPU.");
+      "Compile a network, ONNX or MLIR, or a kernel in fixed point into a\n"
+      "hardware package, or a kernel for the CPU.");
   addTargetOptions(*command, *options);
   command->add_flag("--bitstream", options->bitstream,
                     "with --board: also place, route and write the bitstream");
@@ -225,6 +225,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile net.onnx --compile-to explore -o net.mlir\n"
       "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu\n"
+      "  rhizome compile kernel.cfd --numbers 'fixed<8,24>' --device xcu280\n"
       "  rhizome compile net.onnx --device xczu3eg --dump-config > "
       "rhizome.yaml\n"
       "  rhizome compile --goal min-resources");
@@ -245,15 +246,20 @@ void cli::addCompile(CLI::App &app, Run &run) {
     const CompileRequest &request = options->request;
     const bool isKernel = !request.from && !request.to &&
                           model::isKernel(inputKind(request.model.path));
-    checkOptions(
-        *command, isKernel,
-        {"--output", "--json", "--device", "--board", "--cluster", "--config"});
+    checkOptions(*command, isKernel,
+                 {"--output", "--json", "--device", "--board", "--cluster",
+                  "--clock-mhz", "--config"});
     if (isKernel) {
-      const bool hardware = namesHardware(*command);
-      run = [options, &request, hardware] {
-        if (hardware)
-          return runKernelForDevice({request.model.path, options->kernel, ""},
-                                    options->json);
+      if (namesHardware(*command)) {
+        HardwareRequest hardware{request.model.path, options->kernel,
+                                 deviceOf(*command, *options), request.output};
+        run = [options, hardware] {
+          return runKernelForDevice(hardware, options->json);
+        };
+        return;
+      }
+      refuseClock(*command);
+      run = [options, &request] {
         return runKernelCompile(
             {request.model.path, options->kernel, request.output},
             options->json);

@@ -136,7 +136,7 @@ static int runKernelCoverage(const std::string &path,
   table.print();
   llvm::outs() << "\n"
                << counted(result.fpga + result.host, "operation")
-               << " of a kernel, of which generators can build "
+               << " of a kernel, of which hardware is built for "
                << grouped(result.fpga) << "\n";
   return 0;
 }
@@ -164,7 +164,7 @@ void cli::addCoverage(CLI::App &app, Run &run) {
   command->footer("Examples:\n"
                   "  rhizome coverage net_qdq.onnx\n"
                   "  rhizome coverage torch.mlir --calibration train.npz\n"
-                  "  rhizome coverage helmholtz.cfd");
+                  "  rhizome coverage helmholtz.cfd --numbers 'fixed<8,24>'");
   command->callback([options, command, &run] {
     const bool isKernel = model::isKernel(inputKind(options->request.path));
     checkOptions(*command, isKernel, {"--json"});

@@ -104,7 +104,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore net.onnx --cluster ku060x9 --max-nodes 4\n"
       "  rhizome explore net.onnx --cluster ./lab.yaml --goal min-nodes "
       "--json\n"
-      "  rhizome explore kernel.cfd");
+      "  rhizome explore kernel.cfd\n"
+      "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280");
   command->callback([options, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
@@ -112,14 +113,19 @@ void cli::addExplore(CLI::App &app, Run &run) {
         !options->request.from &&
         model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
-                 {"--json", "--device", "--board", "--cluster", "--config"});
+                 {"--json", "--device", "--board", "--cluster", "--clock-mhz",
+                  "--config"});
     if (isKernel) {
-      const bool hardware = namesHardware(*command);
-      run = [options, hardware] {
-        if (hardware)
-          return runKernelForDevice(
-              {options->request.model.path, options->kernel, "-"},
-              options->json);
+      if (namesHardware(*command)) {
+        HardwareRequest hardware{options->request.model.path, options->kernel,
+                                 deviceOf(*command, *options), "-"};
+        run = [options, hardware] {
+          return runKernelForDevice(hardware, options->json);
+        };
+        return;
+      }
+      refuseClock(*command);
+      run = [options] {
         return runKernelCompile(
             {options->request.model.path, options->kernel, "-"}, options->json);
       };

@@ -82,8 +82,15 @@ void cli::checkOptions(const CLI::App &command, bool isKernel,
   }
 }
 
-/// A kernel's errors name their place in the file; they are printed unchanged.
-static int failWithPlaces(const Failure &failure, bool json) {
+void cli::refuseKernelOptions(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options())
+    if (option->count() && option->get_group() == kernelGroup)
+      throw CLI::ValidationError(option->get_name(),
+                                 "the package's kernel is compiled with its "
+                                 "own");
+}
+
+int cli::failWithPlaces(const Failure &failure, bool json) {
   const std::string &error = failure.reason();
   if (json || llvm::StringRef(error).count('\n') < 2)
     failWith(error, json);
@@ -102,13 +109,6 @@ static llvm::json::Array textsJson(const std::vector<std::string> &texts) {
   for (const std::string &text : texts)
     out.push_back(llvm::json::fixUTF8(text));
   return out;
-}
-
-int cli::runKernelForDevice(const KernelRequest &request, bool json) {
-  auto coverage = coverKernel(request.path, request.options);
-  if (!coverage)
-    return failWithPlaces(coverage.failure(), json);
-  return failWith(whyNoHardware(request.path, *coverage), json);
 }
 
 int cli::runKernelCompile(const KernelRequest &request, bool json) {

@@ -3,7 +3,7 @@
 // the options that only kernels have, and the runs.
 #pragma once
 
-#include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Model/Input.h"
 #include <CLI/CLI.hpp>
 
@@ -20,9 +20,19 @@ void ofKernels(CLI::App &command, const std::vector<std::string> &names);
 void checkOptions(const CLI::App &command, bool isKernel,
                   const std::vector<std::string> &common);
 
-/// compile and explore with a device: asks all generators, and says why none
-/// builds the kernel.
-int runKernelForDevice(const kernelcommands::KernelRequest &request, bool json);
+/// compile and explore with a device: the package, what its unit costs and how
+/// long its parts take; or why there is none.
+int runKernelForDevice(const kernelcommands::HardwareRequest &request,
+                       bool json);
+/// A usage error for options of a kernel that is compiled.
+void refuseKernelOptions(const CLI::App &command);
+/// simulate of a kernel's package.
+int runKernelHardware(const kernelcommands::HardwareRunRequest &request,
+                      bool json);
+
+/// Prints a failure; a kernel's errors name their place in the file and are
+/// printed unchanged.
+int failWithPlaces(const Failure &failure, bool json);
 
 /// compile and explore: the work before and after the algebra, the files.
 int runKernelCompile(const kernelcommands::KernelRequest &request, bool json);

@@ -249,7 +249,15 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, command, &run] {
-    const bool isKernel = runsOnCpu(inputKind(options->request.package));
+    const InputKind kind = inputKind(options->request.package);
+    if (kind == InputKind::KernelPackage)
+      throw CLI::ValidationError(
+          "DIR", "it holds hardware of a kernel, which no driver runs yet; "
+                 "'rhizome simulate " +
+                     options->request.package + "' does, and 'rhizome run " +
+                     options->request.package +
+                     "/model' computes the kernel on the CPU");
+    const bool isKernel = runsOnCpu(kind);
     checkOptions(*command, isKernel,
                  {"--input", "--output", "--frames", "--seed", "--json"});
     if (isKernel) {

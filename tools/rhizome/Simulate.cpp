@@ -154,7 +154,9 @@ void cli::addSimulate(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "simulate",
       "Simulate a package's hardware and compare its results bit for bit.");
-  command->add_option("DIR", request.package, "a package, or a kernel (.cfd)")
+  command
+      ->add_option("DIR", request.package,
+                   "a package, of a network or a kernel, or a kernel (.cfd)")
       ->required();
   addLevel(*command, request.level, true);
   addData(*command, request, options->inputs, options->how);
@@ -216,16 +218,46 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz --input x.npy -n 2 --trace x.fst\n"
       "  rhizome simulate net.rhz --level functional -n 1000\n"
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
+      "  rhizome simulate helmholtz.rhz -n 4 --input x.npz --output v.npy\n"
       "  rhizome simulate net.rhz --level bitstream --input x.npy");
   command->callback([options, command, &run] {
-    const bool isKernel = runsOnCpu(inputKind(options->request.package));
+    const InputKind kind = inputKind(options->request.package);
+    if (kind == InputKind::KernelPackage) {
+      checkOptions(*command, true,
+                   {"--level", "--input", "--output", "--frames", "--seed",
+                    "--json", "--stalls-in", "--stalls-out", "--four-state",
+                    "--trace", "--accept-changes", "--trust"});
+      refuseKernelOptions(*command);
+      if (options->request.level != Level::Rtl)
+        throw CLI::ValidationError("--level", "of a kernel's package there is "
+                                              "only rtl");
+      HardwareRunRequest kernel;
+      kernel.path = options->request.package;
+      kernel.inputs = options->inputs;
+      kernel.outputs = options->request.outputs;
+      kernel.frames = options->request.frames;
+      kernel.seed = options->request.seed;
+      kernel.stallsIn = options->request.stallsIn;
+      kernel.stallsOut = options->request.stallsOut;
+      kernel.fourState = options->request.fourState;
+      kernel.trace = options->request.trace;
+      kernel.acceptChanges = options->request.acceptChanges;
+      kernel.trust = options->request.trust;
+      run = [kernel, options] {
+        return runKernelHardware(kernel, options->json);
+      };
+      return;
+    }
+    const bool isKernel = runsOnCpu(kind);
     checkOptions(
         *command, isKernel,
         {"--level", "--input", "--output", "--frames", "--seed", "--json"});
     if (isKernel && command->count("--level") &&
         options->request.level != Level::Functional)
       throw CLI::ValidationError("--level",
-                                 "a kernel has no hardware yet: functional");
+                                 "a kernel's file is computed on the CPU: "
+                                 "functional; the RTL is in the package that "
+                                 "'compile --device' writes");
     if (command->count("--trace") &&
         (options->request.level == Level::Functional ||
          options->request.level == Level::Cluster))

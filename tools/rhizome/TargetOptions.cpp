@@ -168,13 +168,39 @@ bool cli::namesHardware(const CLI::App &command) {
          command.count("--cluster");
 }
 
+/// --clock-mhz, if it is given.
+static std::optional<double> clockOf(const CLI::App &command,
+                                     const TargetOptions &options) {
+  if (!command.count("--clock-mhz"))
+    return std::nullopt;
+  return options.clock == "auto" ? planbuild::TargetChoice::kBestClock
+                                 : std::stod(options.clock);
+}
+
+void cli::refuseClock(const CLI::App &command) {
+  if (command.count("--clock-mhz"))
+    throw CLI::ValidationError("--clock-mhz", "a kernel on the CPU has no "
+                                              "clock to choose; name a "
+                                              "--device");
+}
+
+planbuild::TargetChoice cli::deviceOf(const CLI::App &command,
+                                      const TargetOptions &options) {
+  if (command.count("--target"))
+    throw CLI::ValidationError("--target", "with a device a kernel becomes "
+                                           "hardware: leave one of them out");
+  planbuild::TargetChoice target;
+  target.device = options.request.device;
+  target.board = options.request.board;
+  target.cluster = options.request.cluster;
+  target.clockMhz = clockOf(command, options);
+  return target;
+}
+
 CompileRequest cli::requestOf(const CLI::App &command,
                               const TargetOptions &options) {
   CompileRequest request = options.request;
-  if (command.count("--clock-mhz"))
-    request.clockMhz = options.clock == "auto"
-                           ? planbuild::TargetChoice::kBestClock
-                           : std::stod(options.clock);
+  request.clockMhz = clockOf(command, options);
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
   for (const CLI::Option *option : command.get_options())

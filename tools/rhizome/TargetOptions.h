@@ -14,7 +14,7 @@ struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
   std::string target = "cpu";           ///< of a kernel
-  std::string clock; ///< MHz, or "auto"
+  std::string clock;                    ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
   bool dumpConfig = false; ///< print the options as a file, and stop
@@ -37,6 +37,13 @@ bool dumpsConfig(const CLI::App &command, const TargetOptions &options,
 
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);
+
+/// A usage error for --clock-mhz of a kernel on the CPU.
+void refuseClock(const CLI::App &command);
+
+/// The device and the clock of a kernel's hardware.
+planbuild::TargetChoice deviceOf(const CLI::App &command,
+                                 const TargetOptions &options);
 
 /// The request, after the command line has been read.
 pipeline::CompileRequest requestOf(const CLI::App &command,

@@ -24,13 +24,11 @@ struct KernelOptions {
   bool exploreFormats = false; ///< compare formats instead of compiling
 };
 
-/// Which generator can build each operation of a kernel after its algebra, and
-/// why the others cannot.
+/// Which operations of a kernel, after its algebra and in its number formats,
+/// become hardware, and why the others do not: compile with a device builds the
+/// kernel if all of them do.
 Result<model::CoverageResult> coverKernel(const std::string &path,
                                           const KernelOptions &options);
-/// Why a kernel cannot be built in hardware, by operation and generator.
-Refusals whyNoHardware(const std::string &path,
-                       const model::CoverageResult &coverage);
 
 struct KernelRequest {
   std::string path;

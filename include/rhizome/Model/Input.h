@@ -11,6 +11,7 @@ enum class InputKind {
   IntegerNetwork, ///< MLIR with a network of integers
   Kernel,         ///< in the kernel language, or as MLIR
   KernelFolder,   ///< the output folder of compileKernel
+  KernelPackage,  ///< hardware of a kernel: the output of buildHardware
   Folder          ///< any other folder, such as a package
 };
 

@@ -5,12 +5,14 @@
 #pragma once
 
 #include "rhizome/Package/HostBorder.h"
+#include "rhizome/Package/PlannedKernel.h"
 #include "rhizome/Package/PlannedTasks.h"
 #include "rhizome/Support/Medium.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -272,6 +274,9 @@ struct Plan {
   std::vector<PlannedLink> links;
   std::string hostLink; ///< the link of the host's port, as for a node
   HostSection host;     ///< the tensors at the model's border
+  /// Of a package that computes a kernel: its node has one stream each way,
+  /// and nothing else of the plan concerns a host.
+  std::optional<PlannedKernel> kernel;
 
   /// Null if there is none with that name.
   const PlannedNode *node(llvm::StringRef name) const;

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel's file to a package: its unit, what the plan says of it, and the
+// files around it.
+#include "rhizome/KernelCommands/Hardware.h"
+#include "HardwareParts.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "rhizome/Emit/Emit.h"
+#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Package/Package.h"
+#include "rhizome/PlanBuild/Build.h"
+#include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Resources.h"
+#include "rhizome/Vendor/Vendor.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <chrono>
+#include <cmath>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::gen;
+
+static constexpr const char *kUnit = "rhz_top";
+
+/// The bits of a word in a stream of these tensors.
+static unsigned wordBits(ArrayRef<Value> tensors) {
+  unsigned bits = 8;
+  for (Value v : tensors)
+    bits = std::max(bits, getElementTypeOrSelf(v).getIntOrFloatBitWidth());
+  return bits;
+}
+
+static BorderPort portOf(const std::string &port, const std::string &name,
+                         ArrayRef<Value> tensors) {
+  BorderPort out;
+  out.port = port;
+  out.name = name;
+  int64_t words = 0;
+  for (Value v : tensors)
+    words += cast<RankedTensorType>(v.getType()).getNumElements();
+  out.shape = {words};
+  out.dataWidth = wordBits(tensors);
+  out.element = {/*isSigned=*/true, out.dataWidth, llvm::minIntN(out.dataWidth),
+                 llvm::maxIntN(out.dataWidth)};
+  return out;
+}
+
+/// What the plan says of a kernel.
+static PlannedKernel describeKernel(const NumberedKernel &kernel,
+                                    const hls::KernelUnit &unit) {
+  PlannedKernel out;
+  out.name = kernel.signature.name;
+  out.readCycles = unit.readCycles;
+  out.computeCycles = unit.computeCycles;
+  out.writeCycles = unit.writeCycles;
+  for (const hls::Nest &nest : unit.nests) {
+    Operation *op = nest.op;
+    out.nests.push_back({nameOf(*op), placeOf(op->getLoc()), nest.trips,
+                         nest.iterations(), nest.schedule.interval,
+                         nest.depth(), nest.cycles()});
+  }
+  out.inputs = tensorsOf(kernel, unit.inputs);
+  out.outputs = tensorsOf(kernel, unit.outputs);
+  return out;
+}
+
+/// The plan of a unit on a device, without the names of files.
+static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
+                   const planbuild::Targets &targets,
+                   const gen::DeviceContext &device) {
+  Plan plan;
+  plan.kernel = describeKernel(kernel, unit);
+  plan.model = plan.kernel->name;
+  plan.goal = "max-throughput";
+  PlannedNode node;
+  node.name = "node0";
+  node.function = plan.kernel->name;
+  node.device = targets.devices[0].name;
+  node.family = targets.devices[0].family;
+  node.clockMhz = device.clockMhz;
+  node.budget = device.budget;
+  node.top = kUnit;
+  node.inputs = {portOf("s_axis_0", "inputs", unit.inputs)};
+  node.outputs = {portOf("m_axis_0", "outputs", unit.outputs)};
+  node.streamBits = node.outputs[0].dataWidth;
+
+  Structure structure = hls::structureOf(unit.module, device.cost);
+  Resources cost = costOf(structure, device.cost);
+  Prediction &p = node.predicted;
+  p.intervalCycles = unit.cycles();
+  // The last word leaves in the last cycle of a run.
+  p.latencyCycles = unit.cycles() - 1;
+  p.clockMhz = device.clockMhz;
+  p.throughputPerS = device.clockMhz * 1e6 / double(p.intervalCycles);
+  p.latencyUs = double(p.latencyCycles) / device.clockMhz;
+  auto up = [](double v) { return int64_t(std::ceil(v)); };
+  p.lut = up(cost.lut());
+  p.ff = up(cost.ff());
+  p.dsp = up(cost.dsp());
+  p.bram = std::ceil(2 * cost.bram()) / 2;
+  p.uram = up(cost.uram());
+  PlannedActor actor;
+  actor.name = plan.kernel->name;
+  actor.kind = "kernel";
+  actor.node = plan.kernel->name;
+  actor.module = kUnit;
+  actor.intervalCycles = p.intervalCycles;
+  for (size_t k = 0; k < kResourceNames.size(); ++k) {
+    if (cost.amount[k] > 0)
+      actor.resources[kResourceNames[k]] =
+          std::round(1e6 * cost.amount[k]) / 1e6;
+    if (double budget = available(device.budget, k); budget > 0)
+      node.utilization[kResourceNames[k]] = cost.amount[k] / budget;
+  }
+  node.blockBits = int64_t(cost.bram() * double(device.cost.bramBits));
+  node.heldBits = int64_t(structure.heldBits);
+  node.actors.push_back(std::move(actor));
+  const PlannedNest *longest = nullptr;
+  for (auto [i, nest] : llvm::enumerate(plan.kernel->nests)) {
+    node.operations.push_back(
+        {nest.name, "nest", int64_t(i), "hls", "hls/nest",
+         llvm::formatv("an iteration every {0} cycles, {1} deep", nest.interval,
+                       nest.depth),
+         nest.cycles, ""});
+    if (!longest || nest.cycles > longest->cycles)
+      longest = &nest;
+  }
+  plan.device = node.device;
+  plan.clockMhz = node.clockMhz;
+  plan.bottleneck = longest->name;
+  plan.predicted = p;
+  plan.boundPerS = p.throughputPerS;
+  plan.utilization = node.utilization;
+  plan.nodes.push_back(std::move(node));
+  return plan;
+}
+
+/// Refuses a unit that is larger than its device.
+static Refusals whyTooLarge(const Plan &plan) {
+  Refusals refusals;
+  for (const auto &[name, share] : plan.utilization)
+    if (share > 1)
+      refusals.push_back({plan.kernel->name, "",
+                          llvm::formatv("it needs {0:f0} % of the {1} of {2}",
+                                        100 * share, name, plan.device),
+                          "choose a larger device, or a narrower format"});
+  return refusals;
+}
+
+static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
+                                ModuleOp holder, const Device &device,
+                                HardwareResult &result) {
+  auto writer = PackageWriter::create(result.package);
+  if (!writer)
+    return writer.takeError();
+  std::vector<std::pair<std::string, std::string>> files;
+  if (failed(emitDesign(holder, files)))
+    return llvm::createStringError("the RTL could not be written");
+  PlannedNode &node = plan.nodes[0];
+  for (const auto &[name, text] : files) {
+    if (auto error = (*writer)->writeFile("nodes/node0/rtl/" + name, text))
+      return error;
+    node.rtl.push_back(name);
+    node.modules[kUnit].push_back(name);
+  }
+  if (auto error = vendor::writeFlows(**writer, node, device, node.clockMhz,
+                                      result.notes))
+    return error;
+  // As written, before the algebra: what simulate compares with.
+  auto source = readFile(request.path);
+  if (!source)
+    return source.takeError();
+  if (auto error = (*writer)->writeFile(
+          importer::isMlir(*source) ? "model/kernel.mlir" : "model/kernel.cfd",
+          *source))
+    return error;
+  if (auto error =
+          (*writer)->writeFile(std::string("model/") + kernelOptionsFile,
+                               kernelOptionsText(request.options)))
+    return error;
+  if (auto error = (*writer)->writePlan(plan))
+    return error;
+  if (auto error = (*writer)->commit())
+    return error;
+  if ((*writer)->removedResults())
+    result.notes.push_back("what was measured of the package that stood at '" +
+                           result.package +
+                           "' (its folder results) is removed: this one is "
+                           "not the same");
+  return llvm::Error::success();
+}
+
+rhizome::Result<HardwareResult>
+kernelcommands::buildHardware(const HardwareRequest &request) {
+  auto start = std::chrono::steady_clock::now();
+  HardwareResult result;
+  if (!request.target.cluster.empty() || !request.target.board.empty())
+    return Failure(Failure::Kind::Usage,
+                   "a kernel's hardware is built for one device",
+                   "name it with --device");
+  auto targets = planbuild::targetsOf(request.target);
+  if (!targets)
+    return failureOf(targets.takeError(), Failure::Kind::Input);
+  result.notes = targets->notes;
+  const gen::DeviceContext &device = targets->places.places[0].context;
+  auto kernel = readNumbered(request.path, request.options);
+  if (!kernel)
+    return failureOf(kernel.takeError(), Failure::Kind::Input);
+  if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
+    return Failure::refused(std::move(refusals));
+
+  MLIRContext &context = *kernel->formats.context;
+  context.loadDialect<rtl::RtlDialect>();
+  OpBuilder b(&context);
+  OwningOpRef<ModuleOp> holder = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToEnd(holder->getBody());
+  auto unit = hls::buildKernelUnit(kernel->integers, kUnit,
+                                   gen::paceFor(device), device.cost, b);
+  if (failed(unit))
+    return Failure(Failure::Kind::Internal, "the kernel's unit is not built");
+  if (llvm::Error error = planbuild::checkHardware(*holder))
+    return failureOf(std::move(error), Failure::Kind::Internal);
+  result.plan = planOf(*kernel, *unit, *targets, device);
+  if (Refusals refusals = whyTooLarge(result.plan); !refusals.empty())
+    return Failure(Failure::Kind::Infeasible, std::move(refusals));
+  if (request.output != "-") {
+    result.package =
+        request.output.empty() ? result.plan.model + ".rhz" : request.output;
+    if (llvm::Error error = writePackage(request, result.plan, *holder,
+                                         targets->devices[0], result))
+      return failureOf(std::move(error), Failure::Kind::Environment);
+  }
+  result.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  return result;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "HardwareParts.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Import/Kernel/Ir.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::kernelcommands;
+
+std::string kernelcommands::nameOf(Operation &op) {
+  if (auto name = op.getAttrOfType<StringAttr>(kernel::kNameAttr))
+    return name.str();
+  if (auto at = op.getLoc()->findInstanceOf<FileLineColLoc>())
+    return "line " + std::to_string(at.getLine());
+  return "";
+}
+
+std::string kernelcommands::placeOf(Location loc) {
+  auto at = loc->findInstanceOf<FileLineColLoc>();
+  if (!at)
+    return "";
+  return llvm::sys::path::filename(at.getFilename().getValue()).str() + ":" +
+         std::to_string(at.getLine()) + ":" + std::to_string(at.getColumn());
+}
+
+llvm::DenseMap<Operation *, Operation *>
+kernelcommands::matchingFormats(const NumberedKernel &kernel) {
+  llvm::DenseMap<Operation *, Operation *> matching;
+  func::FuncOp integers = kernel.integers, formats = kernel.formats.func;
+  for (auto [on, in] :
+       llvm::zip_equal(integers.getBody().front(), formats.getBody().front()))
+    matching[&on] = &in;
+  return matching;
+}
+
+/// The argument of the kernel that a tensor was converted from, or the result
+/// that it is converted to.
+static std::string borderName(const NumberedKernel &kernel, Value v) {
+  func::FuncOp func = kernel.integers;
+  auto nameAt = [](DictionaryAttr attrs) {
+    auto name =
+        attrs ? attrs.getAs<StringAttr>(kernel::kNameAttr) : StringAttr();
+    return name ? name.str() : std::string();
+  };
+  if (Operation *made = v.getDefiningOp())
+    for (Value from : made->getOperands())
+      if (auto argument = dyn_cast<BlockArgument>(from))
+        if (argument.getOwner() == &func.getBody().front())
+          return nameAt(func.getArgAttrDict(argument.getArgNumber()));
+  for (Operation *user : v.getUsers())
+    for (Value to : user->getResults())
+      for (OpOperand &use : to.getUses())
+        if (use.getOwner()->hasTrait<OpTrait::IsTerminator>())
+          return nameAt(func.getResultAttrDict(use.getOperandNumber()));
+  return "";
+}
+
+std::vector<PlannedTensor>
+kernelcommands::tensorsOf(const NumberedKernel &kernel,
+                          llvm::ArrayRef<Value> values) {
+  auto matching = matchingFormats(kernel);
+  std::vector<PlannedTensor> out;
+  for (Value v : values) {
+    PlannedTensor tensor;
+    tensor.name = borderName(kernel, v);
+    tensor.shape = cast<RankedTensorType>(v.getType()).getShape().vec();
+    Value in = v;
+    if (auto result = dyn_cast<OpResult>(v))
+      in = matching.at(result.getOwner())->getResult(result.getResultNumber());
+    if (auto format = num::formatOf(getElementTypeOrSelf(in)))
+      tensor.format = *format;
+    out.push_back(std::move(tensor));
+  }
+  return out;
+}
+
+Refusals kernelcommands::whyNoHardware(const NumberedKernel &kernel) {
+  Refusals refusals;
+  gen::hls::KernelParts parts = gen::hls::partsOf(kernel.integers);
+  for (const gen::hls::Obstacle &obstacle : parts.obstacles)
+    refusals.push_back({placeOf(obstacle.where),
+                        isa<func::FuncOp>(obstacle.op)
+                            ? ""
+                            : obstacle.op->getName().getStringRef().str(),
+                        obstacle.reason, obstacle.remedy});
+  if (!refusals.empty())
+    return refusals;
+  std::vector<Value> border = parts.inputs;
+  border.insert(border.end(), parts.outputs.begin(), parts.outputs.end());
+  for (const PlannedTensor &tensor : tensorsOf(kernel, border))
+    if (unsigned(tensor.format.width()) > kMostWordBits)
+      refusals.push_back({tensor.name, "",
+                          "its numbers, " + tensor.format.str() + ", have " +
+                              std::to_string(tensor.format.width()) +
+                              " bits; a word of a stream has at most " +
+                              std::to_string(kMostWordBits),
+                          "choose a narrower format"});
+  return refusals;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Kernels in hardware on the command line: compile and explore with a device,
+// and simulate of their packages.
+#include "Kernel.h"
+#include "Output.h"
+#include "rhizome/Support/Units.h"
+
+using namespace rhizome;
+using namespace rhizome::cli;
+using namespace rhizome::kernelcommands;
+
+/// The cycles of an element, part by part.
+static void printParts(const PlannedKernel &kernel) {
+  Table table({"part", "iterations", "every", "depth", "cycles"});
+  table.add({"read", "", "", "", grouped(kernel.readCycles)});
+  for (const PlannedNest &nest : kernel.nests)
+    table.add({nest.name, grouped(nest.iterations), grouped(nest.interval),
+               grouped(nest.depth), grouped(nest.cycles)});
+  table.add({"write", "", "", "", grouped(kernel.writeCycles)});
+  table.print();
+}
+
+int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
+  ProgressLine line(!json);
+  line.show("building the kernel's unit …");
+  rhizome::Result<HardwareResult> built = buildHardware(request);
+  line.show("");
+  if (!built) {
+    const Failure &failure = built.failure();
+    return failure.causes.size() == 1 && failure.causes[0].node.empty() &&
+                   failure.causes[0].remedy.empty()
+               ? failWithPlaces(failure, json)
+               : failWith(failure, json);
+  }
+  const HardwareResult &result = *built;
+  const Plan &plan = result.plan;
+  if (json) {
+    llvm::json::Object utilization;
+    for (auto &[name, share] : plan.utilization)
+      utilization[name] = share;
+    llvm::json::Object object{{"ok", true},
+                              {"package", llvm::json::fixUTF8(result.package)},
+                              {"seconds", result.seconds},
+                              {"predicted", rhizome::toJson(plan.predicted)},
+                              {"utilization", std::move(utilization)},
+                              {"bottleneck", plan.bottleneck},
+                              {"kernel", toJSON(*plan.kernel)}};
+    if (!result.notes.empty())
+      object["notes"] = llvm::json::Array(result.notes);
+    printJson(std::move(object));
+    return 0;
+  }
+  printNotes(result.notes);
+  if (!result.package.empty())
+    llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
+                 << " s)\n";
+  printPrediction(plan.predicted);
+  llvm::outs() << "  used       ";
+  const char *separator = "";
+  for (auto &[name, share] : plan.utilization) {
+    llvm::outs() << separator << name << " " << percent(share);
+    separator = ", ";
+  }
+  llvm::outs() << "\n\n";
+  printParts(*plan.kernel);
+  return 0;
+}
+
+int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
+  HardwareRunRequest request = asked;
+  // The simulator counts its frames on the same line.
+  ProgressLine line(!json, /*ticks=*/false);
+  request.showProgress = line.active();
+  line.show("building the simulator …");
+  rhizome::Result<HardwareRunResult> done = simulateHardware(request);
+  line.show("");
+  if (!done)
+    return failWith(done.failure(), json);
+  const HardwareRunResult &result = *done;
+  const Prediction &predicted = result.plan.predicted;
+  const bool good = result.mismatches == 0;
+  if (json) {
+    llvm::json::Value measured = nullptr;
+    if (result.measured)
+      measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
+                                    {"latency_cycles", result.latencyCycles}};
+    llvm::json::Object object{{"frames", result.frames},
+                              {"mismatches", result.mismatches},
+                              {"predicted", rhizome::toJson(predicted)},
+                              {"measured", std::move(measured)},
+                              {"sim_cycles_per_s", result.simCyclesPerS}};
+    if (!result.simulator.empty())
+      object["simulator"] = llvm::json::fixUTF8(result.simulator);
+    if (!result.firstMismatch.empty())
+      object["first_mismatch"] = result.firstMismatch;
+    if (!result.notes.empty())
+      object["notes"] = llvm::json::Array(result.notes);
+    printJson(std::move(object));
+    return good ? 0 : 1;
+  }
+  printNotes(result.notes);
+  llvm::outs() << counted(result.frames, "element") << ", "
+               << verdict(result.mismatches,
+                          grouped(result.mismatches) +
+                              " mismatches with the evaluator's bits")
+               << "\n";
+  if (!result.firstMismatch.empty())
+    llvm::outs() << "first: " << result.firstMismatch << "\n";
+  if (result.measured) {
+    Table table({"cycles", "predicted", "measured"});
+    table.add({"an element", grouped(predicted.intervalCycles),
+               decimal(result.intervalCycles, 2)});
+    table.add({"latency", grouped(predicted.latencyCycles),
+               grouped(result.latencyCycles)});
+    table.print();
+    llvm::outs() << rateText(predicted.clockMhz * 1e6 / result.intervalCycles)
+                 << " elements per second at " << decimal(predicted.clockMhz, 3)
+                 << " MHz\n";
+  }
+  if (result.simCyclesPerS > 0)
+    llvm::outs() << "simulator: " << grouped(int64_t(result.simCyclesPerS))
+                 << " cycles per second, built in "
+                 << decimal(result.buildSeconds, 1) << " s\n";
+  return good ? 0 : 1;
+}
