@@ -245,13 +245,11 @@ std::string Printer::infix(Operation *op, StringRef operation, unsigned indent,
       .str();
 }
 
-/// Synthesis sees how many bits factors have only if it extends their signs.
+/// Synthesis sees how many bits a factor has only if it extends its sign.
 std::string Printer::productText(rtl::MulOp op, unsigned indent) {
-  auto isExtended = [](Value v) {
-    return v.getDefiningOp<rtl::SignExtendOp>() ||
-           v.getDefiningOp<rtl::ConstantOp>();
-  };
-  if (!llvm::all_of(op->getOperands(), isExtended))
+  if (llvm::none_of(op->getOperands(), [](Value v) {
+        return v.getDefiningOp<rtl::SignExtendOp>();
+      }))
     return infix(op, "*", indent);
   auto text = [&](Value v) {
     if (auto extend = v.getDefiningOp<rtl::SignExtendOp>())

@@ -110,7 +110,10 @@ TEST_F(ConstructsTest, LogicOfManyWidths) {
     results.push_back(rtl::AddOp::create(b, loc, x, constant));
     results.push_back(rtl::MulOp::create(b, loc, constant, y));
     results.push_back(rtl::ShiftRightSignedOp::create(b, loc, joined, n));
-    // Products of factors whose signs are extended, with one or two names.
+    // Products of factors whose signs are extended, of both or of one.
+    results.push_back(rtl::MulOp::create(
+        b, loc, rtl::SignExtendOp::create(b, loc, joined.getType(), x),
+        joined));
     auto extended = [&](Value v) -> Value {
       return rtl::SignExtendOp::create(b, loc, b.getIntegerType(width + 5), v);
     };

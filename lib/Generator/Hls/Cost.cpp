@@ -19,6 +19,8 @@ private:
   const CostContext &context;
 
   void luts(double n) { structure.terms[size_t(Term::Control)] += n; }
+  bool isAmd() const { return context.shiftRegisters; }
+  bool isInDsp(rtl::RegisterOp op) const;
   void countRegister(rtl::RegisterOp op);
   void countProduct(rtl::MulOp op);
   void countMemory(rtl::MemoryOp op);
@@ -26,16 +28,35 @@ private:
 
 int64_t bitsOf(Value v) { return v.getType().getIntOrFloatBitWidth(); }
 
-/// Bits that are not copies of the top one.
+bool isConstant(Value v) { return v.getDefiningOp<rtl::ConstantOp>(); }
+
+/// Bits that are neither constant nor copies of the top one.
 int64_t usedBits(Value v) {
-  if (auto op = v.getDefiningOp<rtl::SignExtendOp>())
-    return usedBits(op.getOperand());
-  if (auto op = v.getDefiningOp<rtl::RegisterOp>(); op && !op.getReset())
-    return usedBits(op.getInput());
+  Operation *op = v.getDefiningOp();
+  if (auto extend = dyn_cast_or_null<rtl::SignExtendOp>(op))
+    return usedBits(extend.getInput());
+  if (auto q = dyn_cast_or_null<rtl::RegisterOp>(op); q && !q.getReset())
+    return usedBits(q.getInput());
+  if (auto concat = dyn_cast_or_null<rtl::ConcatOp>(op)) {
+    int64_t bits = 0;
+    for (Value part : concat.getInputs())
+      bits += isConstant(part) ? 0 : bitsOf(part);
+    return bits;
+  }
+  if (auto product = dyn_cast_or_null<rtl::MulOp>(op))
+    return std::min(bitsOf(v),
+                    usedBits(product.getLhs()) + usedBits(product.getRhs()));
   return bitsOf(v);
 }
 
-bool isConstant(Value v) { return v.getDefiningOp<rtl::ConstantOp>(); }
+/// Bits below those that are zero.
+int64_t bitsBelowZeros(Value v) {
+  auto concat = v.getDefiningOp<rtl::ConcatOp>();
+  return isConstant(v) ? 0
+         : concat && isConstant(concat.getInputs().back())
+             ? bitsOf(v) - bitsOf(concat.getInputs().back())
+             : bitsOf(v);
+}
 
 void Counter::countRegister(rtl::RegisterOp op) {
   const double bits = double(usedBits(op.getResult()));
@@ -52,14 +73,14 @@ void Counter::countRegister(rtl::RegisterOp op) {
     return isPlain(next) && next.getInput() == v &&
            next.getEnable() == op.getEnable();
   };
-  if (follows(op.getResult()))
+  if (follows(op.getResult()) || isInDsp(op))
     return;
   int64_t stages = 1;
   for (Value v = op.getInput();
        isPlain(v.getDefiningOp<rtl::RegisterOp>()) && follows(v);
        v = v.getDefiningOp<rtl::RegisterOp>().getInput())
     ++stages;
-  if (context.shiftRegisters && stages >= 3) {
+  if (isAmd() && stages >= 3) {
     double luts = bits * double(cost::ceilDiv(stages, 16));
     structure.exact.lut() += luts;
     structure.exact.lutram() += luts;
@@ -69,17 +90,37 @@ void Counter::countRegister(rtl::RegisterOp op) {
 }
 
 void Counter::countProduct(rtl::MulOp op) {
-  int64_t a = usedBits(op.getLhs()), b = usedBits(op.getRhs());
-  if (context.dspWide > 0)
+  // Yosys makes narrow products in logic.
+  constexpr int64_t kLeastProduct = 9;
+  const int64_t kept = bitsOf(op.getResult());
+  const int64_t a = std::min(usedBits(op.getLhs()), kept);
+  const int64_t b = std::min(usedBits(op.getRhs()), kept);
+  if (context.dspWide > 0 && std::min(a + b, kept) >= kLeastProduct)
     structure.exact.dsp() += double(dspTiles(a, b, context));
   else
-    luts(double(a * b));
+    luts(double(a * b) / (kept < a + b ? 2 : 1));
+}
+
+/// Yosys moves a product's registers into a DSP48E1, but not into others.
+bool Counter::isInDsp(rtl::RegisterOp op) const {
+  constexpr int64_t kDsp48E1 = 25;
+  if (context.dspWide != kDsp48E1)
+    return false;
+  auto isProduct = [](Operation *user) {
+    return isa<rtl::MulOp>(user) ||
+           (isa<rtl::SignExtendOp, rtl::ConcatOp>(user) &&
+            llvm::all_of(user->getUsers(), [](Operation *next) {
+              return isa<rtl::MulOp, rtl::SignExtendOp>(next);
+            }));
+  };
+  return op.getInput().getDefiningOp<rtl::MulOp>() ||
+         llvm::all_of(op->getUsers(), isProduct);
 }
 
 void Counter::countMemory(rtl::MemoryOp op) {
-  const rtl::MemoryType type = op.getType();
-  cost::Memory m = cost::memoryOf(
-      type.getDepth(), type.getWord().getIntOrFloatBitWidth(), context, true);
+  const int64_t words = op.getType().getDepth();
+  const int64_t width = op.getType().getWord().getIntOrFloatBitWidth();
+  cost::Memory m = cost::memoryOf(words, width, context, true);
   // Every read port has a copy.
   double copies = 0;
   for (Operation *user : op->getUsers())
@@ -90,12 +131,17 @@ void Counter::countMemory(rtl::MemoryOp op) {
   structure.exact.uram() += copies * m.ultras;
   structure.exact.ff() += copies * m.ffs;
   luts(copies * (m.choiceLuts + m.enables));
-  if (m.blocks > 0)
-    structure.heldBits += copies * double(type.getDepth()) *
-                          double(type.getWord().getIntOrFloatBitWidth());
-  else
-    structure.exact.ff() +=
-        copies * double(type.getWord().getIntOrFloatBitWidth());
+  if (m.blocks == 0) {
+    structure.exact.ff() += copies * double(width);
+    return;
+  }
+  structure.heldBits += copies * double(words * width);
+  // Reads during writes return the old word.
+  if (!isAmd()) {
+    const int64_t address = cost::addressBits(words);
+    structure.exact.ff() += copies * double(2 * width + address + 2);
+    luts(copies * (double(width) + double(address) / 2));
+  }
 }
 
 void Counter::count(Operation &op) {
@@ -103,16 +149,28 @@ void Counter::count(Operation &op) {
       .Case([&](rtl::RegisterOp r) { countRegister(r); })
       .Case([&](rtl::MulOp m) { countProduct(m); })
       .Case([&](rtl::MemoryOp m) { countMemory(m); })
-      .Case<rtl::AddOp, rtl::SubOp>(
-          [&](Operation *) { luts(double(bitsOf(op.getResult(0)))); })
+      // Bits to which nothing is added only pass the carry on.
+      .Case([&](rtl::AddOp a) {
+        luts(double(isAmd() ? std::min(bitsBelowZeros(a.getLhs()),
+                                       bitsBelowZeros(a.getRhs()))
+                            : bitsOf(a.getResult())));
+      })
+      .Case([&](rtl::SubOp s) {
+        const bool isFree = isAmd() && isConstant(s.getRhs());
+        luts(isFree ? 0 : double(bitsOf(s.getResult())));
+      })
       .Case([&](rtl::CompareOp c) {
         const double bits = double(bitsOf(c.getLhs()));
-        luts(isConstant(c.getRhs()) ? std::ceil(bits / 6) : bits / 2);
+        luts(isConstant(c.getRhs())
+                 ? std::ceil(bits / double(context.lutInputs))
+                 : bits / (isAmd() ? 2 : 1));
       })
       .Case([&](rtl::MuxOp m) {
-        luts(double(usedBits(m.getResult())) *
-             (isConstant(m.getOnTrue()) || isConstant(m.getOnFalse()) ? 0.25
-                                                                      : 0.5));
+        // A six-input LUT selects among four; constants are inverters.
+        const bool isEasy =
+            isConstant(m.getOnTrue()) || isConstant(m.getOnFalse());
+        luts(double(usedBits(m.getResult())) * (isEasy ? 0.15 : 0.4) *
+             (isAmd() ? 1 : 2));
       });
 }
 } // namespace

@@ -59,6 +59,7 @@ private:
   std::vector<Value> issued;   ///< what it takes, by output
   Value isLast;                ///< it holds the last word of a run
   DenseMap<Value, Store> stores;
+  DenseMap<Value, Value> factors; ///< in their registers
 
   Type bits(int64_t n) { return b.getIntegerType(unsigned(n)); }
   Value constant(int64_t n, int64_t value) {
@@ -99,12 +100,17 @@ private:
       v = rtl::RegisterOp::create(b, loc, clock, v);
     return v;
   }
-  /// A factor in its register, before its sign is extended.
+  /// A factor in its register, before its sign is extended. Products share it.
   Value factor(Value v) {
     if (auto wide = v.getDefiningOp<rtl::SignExtendOp>())
       return rtl::SignExtendOp::create(b, loc, v.getType(),
                                        factor(wide.getInput()));
-    return v.getDefiningOp<rtl::ConstantOp>() ? v : delayed(v, 1);
+    if (v.getDefiningOp<rtl::ConstantOp>())
+      return v;
+    Value &registered = factors[v];
+    if (!registered)
+      registered = delayed(v, 1);
+    return registered;
   }
   static int64_t widthOf(Value tensor) {
     return cast<RankedTensorType>(tensor.getType()).getElementTypeBitWidth();

@@ -5,6 +5,7 @@
 // between blocks and adders where the clock needs them.
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "rhizome/Cost/Structure.h"
 
 using namespace mlir;
@@ -49,6 +50,8 @@ private:
       return arith::ExtSIOp::create(b, loc, b.getIntegerType(bits), v);
     return slice(v, 0, bits);
   }
+  /// At most the low `bits` of a product.
+  Value pair(Value x, Value y, unsigned bits);
   Term add(Term low, Term high, unsigned bits);
   Term sum(std::vector<Term> terms, unsigned bits);
 };
@@ -63,6 +66,13 @@ std::vector<Cutter::Term> Cutter::pieces(Value x, unsigned step) {
                    at});
   out.push_back({slice(x, at, width - at), at});
   return out;
+}
+
+Value Cutter::pair(Value x, Value y, unsigned bits) {
+  const unsigned width = std::min(bits, widthOf(x) + widthOf(y));
+  return arith::MulIOp::create(
+      b, loc, fit(slice(x, 0, std::min(bits, widthOf(x))), width),
+      fit(slice(y, 0, std::min(bits, widthOf(y))), width));
 }
 
 /// The bits of `low` below `high` pass. No bit from `bits` on is needed.
@@ -109,11 +119,7 @@ Value Cutter::product(const std::vector<Term> &xs, const std::vector<Term> &ys,
       const unsigned offset = x.offset + y.offset;
       if (offset >= bits)
         continue;
-      Type type = b.getIntegerType(widthOf(x.value) + widthOf(y.value));
-      row.push_back({arith::MulIOp::create(
-                         b, loc, arith::ExtSIOp::create(b, loc, type, x.value),
-                         arith::ExtSIOp::create(b, loc, type, y.value)),
-                     offset});
+      row.push_back({pair(x.value, y.value, bits - offset), offset});
     }
     if (!row.empty())
       rows.push_back(sum(std::move(row), bits));
@@ -122,10 +128,16 @@ Value Cutter::product(const std::vector<Term> &xs, const std::vector<Term> &ys,
 }
 
 /// The factor before its sign was extended.
-Value factorOf(Value v) {
+Value factorOf(Value v, OpBuilder &b) {
   if (auto extend = v.getDefiningOp<arith::ExtSIOp>())
-    return factorOf(extend.getIn());
-  return v;
+    return factorOf(extend.getIn(), b);
+  APInt value;
+  if (!matchPattern(v, m_ConstantInt(&value)))
+    return v;
+  value = value.trunc(value.getSignificantBits());
+  return arith::ConstantOp::create(
+      b, v.getLoc(),
+      b.getIntegerAttr(b.getIntegerType(value.getBitWidth()), value));
 }
 } // namespace
 
@@ -136,10 +148,8 @@ void cutProducts(linalg::GenericOp op, const CostContext &context) {
       op.getBody()->getOps<arith::MulIOp>().begin(),
       op.getBody()->getOps<arith::MulIOp>().end());
   for (arith::MulIOp product : products) {
-    Value x = factorOf(product.getLhs()), y = factorOf(product.getRhs());
-    if (x.getDefiningOp<arith::ConstantOp>() ||
-        y.getDefiningOp<arith::ConstantOp>())
-      continue;
+    OpBuilder b(product);
+    Value x = factorOf(product.getLhs(), b), y = factorOf(product.getRhs(), b);
     auto count = [](Value v, int64_t most) {
       int64_t width = v.getType().getIntOrFloatBitWidth();
       return width <= most ? 1 : cost::ceilDiv(width - 1, most - 1);
@@ -149,7 +159,6 @@ void cutProducts(linalg::GenericOp op, const CostContext &context) {
       std::swap(x, y);
     if (count(x, wide) * count(y, narrow) == 1)
       continue;
-    OpBuilder b(product);
     Cutter cutter(b, product.getLoc());
     Value sum = cutter.product(cutter.pieces(x, unsigned(wide - 1)),
                                cutter.pieces(y, unsigned(narrow - 1)),

@@ -131,6 +131,27 @@ static void simplifyCompare(arith::CmpIOp op) {
   op.getResult().replaceAllUsesWith(same);
 }
 
+/// A product with a constant is shifted by its zeros at the bottom, which are
+/// all of it if it is a power of two.
+static void simplifyProduct(arith::MulIOp op) {
+  auto factor = known(op.getRhs());
+  Value x = op.getLhs();
+  if (!factor) {
+    factor = known(x);
+    x = op.getRhs();
+  }
+  if (!factor || factor->isZero() || (*factor)[0])
+    return;
+  OpBuilder b(op);
+  const unsigned zeros = factor->countr_zero();
+  APInt odd = factor->ashr(zeros);
+  if (!odd.isOne())
+    x = arith::MulIOp::create(b, op.getLoc(), x, constant(b, op.getLoc(), odd));
+  Value by = constant(b, op.getLoc(), APInt(factor->getBitWidth(), zeros));
+  Value shifted = arith::ShLIOp::create(b, op.getLoc(), x, by);
+  op.getResult().replaceAllUsesWith(shifted);
+}
+
 //===----------------------------------------------------------------------===//
 // Widths
 //===----------------------------------------------------------------------===//
@@ -294,6 +315,8 @@ void simplify(linalg::GenericOp op) {
   foldBody(body);
   for (auto compare : llvm::make_early_inc_range(body.getOps<arith::CmpIOp>()))
     simplifyCompare(compare);
+  for (auto product : llvm::make_early_inc_range(body.getOps<arith::MulIOp>()))
+    simplifyProduct(product);
   removeUnused(body);
   Narrow(body).run();
   foldBody(body);
