@@ -245,6 +245,45 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
             "node 'node0' has 18 of 5 bits (or another range)");
 }
 
+TEST(Plan, KernelsHaveTheirStreamsTensors) {
+  Plan plan = toyPlan();
+  plan.nodes[0].inputs[0] = {
+      "s_axis_0", "inputs", {6}, {true, 16, -32768, 32767}, 16};
+  plan.nodes[0].outputs[0] = {
+      "m_axis_0", "outputs", {2}, {true, 16, -32768, 32767}, 16};
+  PlannedKernel kernel;
+  kernel.name = "toy";
+  kernel.readCycles = 6;
+  kernel.computeCycles = 9;
+  kernel.writeCycles = 3;
+  kernel.nests = {{"c", "toy.cfd:3:1", {2, 2}, 4, 1, 5, 9}};
+  kernel.inputs = {{"a", {2, 2}, numeric::Format::fixed(3, 10)},
+                   {"b", {2}, numeric::Format::fixed(3, 5)}};
+  kernel.outputs = {{"c", {2}, numeric::Format::fixed(3, 10)}};
+  plan.kernel = kernel;
+  auto read = parsePlan(printPlan(plan));
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(read->kernel, plan.kernel);
+  auto refuse = [&](const char *reason) {
+    auto other = parsePlan(printPlan(plan));
+    ASSERT_FALSE(bool(other));
+    std::string text = llvm::toString(other.takeError());
+    EXPECT_NE(text.find(reason), std::string::npos) << text;
+    plan.kernel = kernel;
+  };
+  plan.kernel->inputs[1].shape = {3};
+  refuse("not those of one stream");
+  plan.kernel->outputs[0].format = numeric::Format::fixed(8, 24);
+  refuse("not those of one stream");
+  plan.kernel->inputs[0].shape = {0};
+  refuse("expected positive sizes");
+  std::string text = printPlan(plan);
+  auto odd = parsePlan(text.replace(text.find("fixed<3,5>"), 10, "fixed<5,x>"));
+  ASSERT_FALSE(bool(odd));
+  EXPECT_NE(llvm::toString(odd.takeError()).find("a number format"),
+            std::string::npos);
+}
+
 TEST(Package, AppearsWholeAndIsDeterministic) {
   TestFolder folder;
   writeToy(folder.path("a.rhz"));
