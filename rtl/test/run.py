@@ -24,6 +24,7 @@ import cases  # noqa: E402
 import cells  # noqa: E402, F401  (its makers register themselves)
 import tiles  # noqa: E402, F401  (so do its)
 import timing  # noqa: E402
+import turns  # noqa: E402, F401  (so does its)
 import wide  # noqa: E402, F401  (so do its)
 
 SRC = os.path.join(HERE, "..", "src")

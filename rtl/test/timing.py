@@ -338,6 +338,26 @@ def matmul(rows, stored, sink, beats, firings, folds):
             progress = True
 
 
+def turns(inputs, outputs, vectors, folds, out_folds, store):
+    """Results of each layer in turn, of `folds` beats each, go to the store and
+    from there to the layer's output."""
+    cycle = leaves = -1
+    while True:
+        for source, sink in zip(inputs, outputs):
+            for _ in range(vectors * out_folds):
+                for fold in range(folds):
+                    if not source.more():
+                        return
+                    cycle = max(cycle + 1, source.visible())
+                    if fold == folds - 1:
+                        cycle = max(cycle, store.credit())
+                    source.pop(cycle)
+                # The store's sink is the next firing of the output.
+                leaves = max(leaves + 1, cycle + store.latency, sink.credit())
+                store.pops.append(leaves)
+                sink.fire(leaves)
+
+
 def replay(source, sink, words, times, pieces, group):
     """Blocks of words, of which each takes `pieces` beats or a beat has `group`, are
     stored; one is read when it is whole, and its last round makes room."""

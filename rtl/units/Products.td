@@ -129,6 +129,47 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
 }
 
+def MatvecTurns : Unit<"matvec_turns"> {
+  let Summary = "matrix times vector in folds of Pe x Simd for layers of one "
+                "shape, which take turns";
+  let Latency = "1 + V, with Bias 3 + V, from the store of Places results on, "
+                "which is behind a matvec";
+  let Module = [rhz_matvec_turns];
+  let Parameters = [
+    Count<"Layers", "layers, one after another in a frame">,
+    Count<"Pe", "results of a beat">,
+    Count<"Simd", "elements of a beat">,
+    Width<"XWidth", "bits of an element">,
+    Flag<"XSigned", "elements are signed">,
+    Width<"WWidth", "bits of a weight, signed">,
+    Width<"AccWidth", "bits of a result">,
+    Count<"Folds", "beats that make one result">,
+    Count<"OutFolds", "results of a vector, one after another">,
+    Count<"Vectors", "vectors of a layer in a frame">,
+    Flag<"Bias", "a bias is added">,
+    Parameter<"Style", 0, 2, StyleText>,
+    Placed<"Block", "the weights are in block RAM">,
+    Placed<"BiasBlock", "the biases are in block RAM">,
+    Parameter<"Places", 2, 1073741824, "results that are stored for all layers">,
+    Depth
+  ];
+  let Files = [File<"WeightFile", "weights, [pe][simd] of every fold of every layer">,
+               File<"BiasFile", "biases, [pe] of every output fold of every layer">];
+  let Ports = [Port<"in", "Stream", 1, "Simd * XWidth",
+                    "Folds * OutFolds * Vectors", "Layers">,
+               StreamOut<"out", "Pe * AccWidth", "OutFolds * Vectors", "Layers">];
+  let Roms = [
+    Rom<"WeightFile", "Block", "Layers * Folds * OutFolds", "Pe * Simd * WWidth">,
+    Rom<"BiasFile", "BiasBlock", "Layers * OutFolds", "Pe * AccWidth", "1", "Bias">
+  ];
+  let Constraints = [
+    Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
+               "two products in a DSP are of at most 8 bits by 8">
+  ];
+  // As alike as the characterized units are.
+  let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
 def Matmul : Unit<"matmul"> {
   let Summary = "matrix times matrix in folds of Pe x Simd: both are streams, the "
                 "second one is stored";

@@ -9,7 +9,8 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, Matmul, LaneReduce,
+    Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
+    Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
     Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

@@ -86,6 +86,17 @@ public:
   const CostContext &context() const { return ctx; }
   bool isAmd() const { return ctx.shiftRegisters; }
 
+  /// For a unit inside this one, whose structure add() then takes over.
+  Builder inside(const unit::Instance &instance) const {
+    return Builder(instance, ctx, images);
+  }
+  void add(const Structure &inner) {
+    structure.exact += inner.exact;
+    for (size_t t = 0; t < structure.terms.size(); ++t)
+      structure.terms[t] += inner.terms[t];
+    structure.heldBits += inner.heldBits;
+  }
+
   void ff(double n) { structure.exact.ff() += n; }
   void dsp(double n) { structure.exact.dsp() += n; }
   void term(Term t, double n) { structure.terms[size_t(t)] += n; }

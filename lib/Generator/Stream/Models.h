@@ -9,6 +9,7 @@ namespace rhizome::gen {
 std::unique_ptr<UnitModel> makeMatvecUnit();
 std::unique_ptr<UnitModel> makeMatvecResidentUnit();
 std::unique_ptr<UnitModel> makeMatvecStreamedUnit();
+std::unique_ptr<UnitModel> makeMatvecTurnsUnit();
 std::unique_ptr<UnitModel> makeMatmulUnit();
 std::unique_ptr<UnitModel> makeLaneReduceUnit();
 std::unique_ptr<UnitModel> makeDepthwiseResidentUnit();

@@ -177,10 +177,11 @@ std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
        {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
-        makeMatmulUnit, makeLaneReduceUnit, makeDepthwiseResidentUnit,
-        makeRequantUnit, makeThresholdUnit, makeTableUnit, makeScaledAddUnit,
-        makeProductUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
-        makeReplayUnit, makeDepthwiseStreamedUnit})
+        makeMatvecTurnsUnit, makeMatmulUnit, makeLaneReduceUnit,
+        makeDepthwiseResidentUnit, makeRequantUnit, makeThresholdUnit,
+        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeConcatUnit,
+        makeSelectUnit, makeReorderUnit, makeReplayUnit,
+        makeDepthwiseStreamedUnit})
     units.push_back(make());
   return units;
 }
