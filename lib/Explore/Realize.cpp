@@ -164,6 +164,7 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     size_t selection; ///< of the first region
     std::vector<gen::Region> regions;
     std::vector<const Offer *> offers;
+    std::vector<size_t> taken; ///< the regions' first operations
   };
   llvm::MapVector<std::pair<int, int>, Sharing> shared; // by unit, instance
   auto dieOf = [&](int at) {
@@ -173,6 +174,7 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     auto [stage, choice] = stages[i];
     const Offer &offer = menu.offer(kind, stage, choice);
     auto parts = size_t(menu.partsOf(kind, stage, choice));
+    const size_t first = node.taken.size();
     for (size_t part = 0; part < parts; ++part) {
       int at = int(llvm::find(order, stages[i + part].first) - order.begin());
       node.taken.push_back({menu.id(stages[i + part].first),
@@ -192,11 +194,13 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     int at = int(llvm::find(order, stage) - order.begin());
     std::pair<int, int> unit{problem.kinds[kind].choices[at][choice].unit,
                              run.units[at - run.begin]};
-    auto [it, isNew] = shared.insert({unit, {node.selections.size(), {}, {}}});
+    auto [it, isNew] =
+        shared.insert({unit, {node.selections.size(), {}, {}, {}}});
     if (isNew)
       node.selections.push_back({region, offer, die});
     it->second.regions.push_back(region);
     it->second.offers.push_back(&offer);
+    it->second.taken.push_back(first);
   }
   for (auto &[unit, sharing] : shared) {
     const Generator *generator = findGenerator(sharing.offers[0]->generator);
@@ -204,6 +208,15 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
         gen::Region::joined(sharing.regions),
         generator->join(sharing.regions, sharing.offers, menu.device(kind)),
         node.selections[sharing.selection].die};
+    for (size_t mine : sharing.taken) {
+      std::vector<std::string> others;
+      for (size_t other : sharing.taken)
+        if (other != mine)
+          others.push_back(node.taken[other].id.node);
+      if (!others.empty())
+        node.taken[mine].summary +=
+            ", one unit with " + llvm::join(others, ", ");
+    }
   }
   int64_t slowest = 0;
   for (const Selection &s : node.selections)

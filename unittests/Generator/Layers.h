@@ -42,8 +42,8 @@ inline void forSeeds(int64_t first, int64_t share,
     run(uint64_t(first + i));
 }
 
-/// A random option of fewer than 20,000 LUTs for every operation, of those that
-/// `mayTake` admits.
+/// A random option of fewer than 20,000 LUTs with a unit of its own for every
+/// operation, of those that `mayTake` admits.
 inline std::vector<gen::Selection> drawSelections(
     NetworkBuilder &n, mlir::func::FuncOp network,
     const gen::DeviceContext &device,
@@ -56,7 +56,7 @@ inline std::vector<gen::Selection> drawSelections(
     for (const auto &generator : gen::allGenerators())
       if (!generator->coverage(&op))
         for (gen::Offer &o : generator->offers(&op, {}, device))
-          if (o.resources.lut() < 20000 && mayTake(&op, o))
+          if (o.resources.lut() < 20000 && !o.shared && mayTake(&op, o))
             options.push_back(std::move(o));
     EXPECT_FALSE(options.empty()) << "no option";
     if (!options.empty())

@@ -50,9 +50,6 @@ private:
   std::vector<int> known; ///< nodes by their operation: a hash table
 };
 
-/// The logic between two registers at the device's clock.
-cost::LogicPace paceFor(const DeviceContext &device);
-
 /// The positions of its registers: as soon as possible.
 cost::WordStages stagesOf(const cost::WordGraph &circuit,
                           const cost::LogicPace &pace);
@@ -60,6 +57,8 @@ cost::WordStages stagesOf(const cost::WordGraph &circuit,
 /// An actor for a circuit, with the parameters that determine its timing and
 /// cost; it does not contain the circuit.
 Actor describe(const Circuit &circuit, const cost::LogicPace &pace);
+/// The logic between two registers at the device's clock.
+cost::LogicPace paceFor(const DeviceContext &device);
 /// The pace with which it was described.
 cost::LogicPace paceOf(const unit::Instance &actor);
 

@@ -87,7 +87,8 @@ struct Offer {
   int64_t busyCycles = 0;
   std::vector<Traffic> traffic;
   WeightHome weights = WeightHome::Rom;
-  Resources resources; ///< of `body`
+  /// Of `body`, and what the region adds to the unit that it shares.
+  Resources resources;
   /// The errors of LUTs and FFs: the units' errors, squared and added up.
   double lutVariance = 0, ffVariance = 0;
   /// Of an offer that is not complete.

@@ -71,6 +71,18 @@ std::optional<Actor> CircuitUnit::fused(const Actor &first,
 }
 } // namespace
 
+cost::LogicPace paceFor(const DeviceContext &device) {
+  const CostContext::Delays &delays = device.cost.delays;
+  // For placement and the clock's uncertainty, as in Vivado HLS by default.
+  constexpr double kMargin = 0.125;
+  double left = 1000 / device.clockMhz * (1 - kMargin) - delays.registerNs;
+  double level = delays.levelNs / 32; // a 32nd
+  auto chain = int64_t(std::ceil(delays.chainNs / level));
+  auto bit = int64_t(std::ceil(32 * delays.chainBitNs / level));
+  // A stage takes a sum after a memory's LUT, however fast the clock.
+  return {std::max(int64_t(left / level), 64 + chain), chain, bit};
+}
+
 cost::LogicPace paceOf(const unit::Instance &actor) {
   return {actor.get("levels"), actor.get("chain"), actor.get("chainBit")};
 }
@@ -103,16 +115,5 @@ Actor describe(const Circuit &c, const cost::LogicPace &pace) {
 
 std::unique_ptr<UnitModel> makeCircuitUnit() {
   return std::make_unique<CircuitUnit>();
-}
-cost::LogicPace paceFor(const DeviceContext &device) {
-  const CostContext::Delays &delays = device.cost.delays;
-  // For placement and the clock's uncertainty, as in Vivado HLS by default.
-  constexpr double kMargin = 0.125;
-  double left = 1000 / device.clockMhz * (1 - kMargin) - delays.registerNs;
-  double level = delays.levelNs / 32; // a 32nd
-  auto chain = int64_t(std::ceil(delays.chainNs / level));
-  auto bit = int64_t(std::ceil(32 * delays.chainBitNs / level));
-  // A stage takes a sum after a memory's LUT, however fast the clock.
-  return {std::max(int64_t(left / level), 64 + chain), chain, bit};
 }
 } // namespace rhizome::gen

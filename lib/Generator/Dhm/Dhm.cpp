@@ -3,7 +3,6 @@
 // the cache of circuits.
 #include "Units.h"
 #include <algorithm>
-#include <cmath>
 #include <list>
 #include <mutex>
 

@@ -138,8 +138,11 @@ public:
   std::vector<Offer> sketches(const Region &region, Upstream upstream,
                               const DeviceContext &device) const override {
     Operation *op = region.front();
-    if (isCompute(op))
-      return computeSketches(op, device);
+    if (isCompute(op)) {
+      std::vector<Offer> all = computeSketches(op, device);
+      llvm::append_range(all, turnsOffers(op, device));
+      return all;
+    }
     if (isMatmul(op))
       return matmulOffers(op, device);
     if (isElementwise(op))
@@ -155,15 +158,23 @@ public:
 
   std::string dependence(const Region &region) const override {
     Operation *op = region.front();
-    return isCompute(op)  ? computeDependence(op)
+    return isCompute(op)  ? computeDependence(op) + turnsDependence(op)
            : isMatmul(op) ? matmulDependence(op)
                           : "";
+  }
+
+  Offer join(llvm::ArrayRef<Region> regions,
+             llvm::ArrayRef<const Offer *> offers,
+             const DeviceContext &device) const override {
+    return joinTurns(regions, offers, device);
   }
 
   void build(const Region &region, Offer &offer,
              MemoryImages &images) const override {
     Operation *op = region.front();
-    if (isCompute(op))
+    if (sharedUnit(offer.body))
+      buildTurns(region, offer, images);
+    else if (isCompute(op))
       buildCompute(op, offer, images);
     else if (isElementwise(op))
       buildElementwise(op, offer, images);

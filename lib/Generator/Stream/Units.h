@@ -22,6 +22,19 @@ void completeCompute(mlir::Operation *op, llvm::MutableArrayRef<Offer> offers,
 std::string computeDependence(mlir::Operation *op);
 void buildCompute(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
+/// conv2d and dense layers of one shape that take turns on a shared unit:
+/// offers where a network has several of them.
+std::vector<Offer> turnsOffers(mlir::Operation *op,
+                               const DeviceContext &device);
+/// What follows for offers from the other layers of the network.
+std::string turnsDependence(mlir::Operation *op);
+Offer joinTurns(llvm::ArrayRef<Region> regions,
+                llvm::ArrayRef<const Offer *> offers,
+                const DeviceContext &device);
+/// The unit on which layers take turns, null if the body has none.
+Actor *sharedUnit(Body &body);
+void buildTurns(const Region &region, Offer &offer, MemoryImages &images);
+
 /// matmul: an operand in memory, the other one as a stream.
 bool isMatmul(mlir::Operation *op);
 std::optional<std::string> matmulCoverage(mlir::Operation *op);
