@@ -41,6 +41,7 @@ import reference
 import report
 import robustness
 import rtl
+import shared
 import site_pages
 import strangers
 import styles
@@ -115,6 +116,8 @@ SUITES = {
     "bounded": bounded.bounded,
     "states": recurrent.states,
     "state-homes": homes.homes,
+    "shared-units": shared.shared,
+    "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "strangers": strangers.strangers,

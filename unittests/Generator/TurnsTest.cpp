@@ -68,10 +68,10 @@ void layer(NetworkBuilder &n, const std::string &name, int64_t out,
   n.conv(name, conv);
 }
 
-/// Two to four layers of one shape, one after another, requantized to one type;
-/// sometimes with an addition of what was before one of them, or a pool
-/// between.
-func::FuncOp chain(NetworkBuilder &n) {
+/// Two to four layers of one shape, requantized to one type: one after another,
+/// sometimes with an addition of what was before one of them or a pool between;
+/// or two next to each other, whose results are added.
+func::FuncOp layers(NetworkBuilder &n) {
   const bool isDense = n.draw(0, 2) == 0, bias = n.coin();
   const int64_t kernel = n.draw(1, 3), channels = n.draw(1, 8);
   const int64_t weightBits = n.draw(2, 8);
@@ -80,15 +80,38 @@ func::FuncOp chain(NetworkBuilder &n) {
     n.begin({1, channels}, type);
   else
     n.begin({1, n.draw(1, 5), n.draw(1, 5), channels}, type);
-  const int64_t layers = n.draw(2, 4);
-  for (int64_t i = 0; i < layers; ++i) {
-    const std::string name = "layer" + std::to_string(i);
-    Value before = n.value;
+  auto add = [&](const std::string &name, Value other) {
+    n.add(name + "_add", other, n.draw(-5, 5) | 1, n.draw(1, 100));
+    n.requantize(name + "_add", type, n.coin(), n.coin());
+  };
+  auto one = [&](const std::string &name) {
     layer(n, name, channels, isDense, kernel, bias, weightBits);
     n.requantize(name, type, n.coin(), n.coin());
-    if (n.draw(0, 2) == 0) {
-      n.add(name + "_add", before, n.draw(-5, 5) | 1, n.draw(1, 100));
-      n.requantize(name + "_add", type, n.coin(), n.coin());
+  };
+  const int64_t count = n.draw(2, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    Value before = n.value;
+    one(name);
+    switch (n.draw(0, 5)) {
+    case 0:
+    case 1:
+      add(name, before);
+      break;
+    case 2:
+      if (!isDense)
+        n.maxPool(name + "_pool", {{3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}});
+      break;
+    case 3: {
+      Value beside = n.value;
+      n.value = before;
+      one(name + "_beside");
+      add(name, beside);
+      ++i;
+      break;
+    }
+    default:
+      break;
     }
   }
   return n.end();
@@ -97,7 +120,7 @@ func::FuncOp chain(NetworkBuilder &n) {
 void run(uint64_t seed, bool measure) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
-  func::FuncOp network = chain(n);
+  func::FuncOp network = layers(n);
   gen::DeviceContext d = testDevice();
   SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
   test::LayerRun left;

@@ -15,6 +15,10 @@ namespace {
 /// event simulator as many phases.
 constexpr int64_t kMostResults = 4096;
 
+/// The most products of a cycle. A wider unit saves little beside what it has
+/// to have for its rate, and each offer takes time to explore.
+constexpr int64_t kMostProducts = 16, kMostResultsAtOnce = 4;
+
 /// What layers that share a unit have in common.
 std::string shapeOf(const Reduction &p) {
   std::string text;
@@ -44,15 +48,22 @@ struct Family {
 
   explicit Family(Operation *op) {
     std::optional<Reduction> own = sharerOf(op);
-    if (!own)
+    if (!own ||
+        own->positions() * own->outChannels > kMostResults * kMostResultsAtOnce)
       return;
     const std::string shape = shapeOf(*own);
-    for (Operation &other : *op->getBlock())
-      if (std::optional<Reduction> p = sharerOf(&other))
-        if (shapeOf(*p) == shape) {
-          ++layers;
-          accBits = std::max(accBits, p->accBits);
-        }
+    for (Operation &other : *op->getBlock()) {
+      // Quickly, for most of them.
+      if (!isa<osa::Conv2dOp, osa::DenseOp>(other) ||
+          cast<RankedTensorType>(other.getResult(0).getType()).getShape() !=
+              cast<RankedTensorType>(own->outputType).getShape())
+        continue;
+      std::optional<Reduction> p = sharerOf(&other);
+      if (!p || shapeOf(*p) != shape)
+        continue;
+      ++layers;
+      accBits = std::max(accBits, p->accBits);
+    }
   }
 };
 
@@ -184,7 +195,8 @@ std::vector<Turn> turnsOf(const Reduction &p, int64_t accBits,
       continue;
     for (int64_t lanes : {pe, 2 * pe}) {
       Turn turn{p, accBits, pe, lanes, 0};
-      if (p.w.channels % lanes || turn.results() > kMostResults)
+      if (p.w.channels % lanes || pe * lanes > kMostProducts ||
+          turn.results() > kMostResults)
         continue;
       all.push_back(turn);
       if (!device.hasDsp || p.x.width == 1 || p.weightBits == 1)
@@ -277,8 +289,13 @@ std::vector<Offer> turnsOffers(Operation *op, const DeviceContext &device) {
   if (family.layers < 2)
     return offers;
   const Reduction p = reductionOf(op);
-  for (const Turn &turn : turnsOf(p, family.accBits, device))
-    offers.push_back(offerOf(turn, device));
+  for (const Turn &turn : turnsOf(p, family.accBits, device)) {
+    // iCE40's cost model of products in DSPs knows no memories in LUTs.
+    Actor unit = turn.unit(2);
+    placeRoms(unit, device.cost);
+    if (turn.style == 0 || unit.get("Block") || device.cost.lutramBits > 0)
+      offers.push_back(offerOf(turn, device));
+  }
   return offers;
 }
 

@@ -126,9 +126,12 @@ public:
       b.rom("BiasFile", "BiasBlock", layers * outFolds, out, 2, 1, 0.7);
       b.adder(double(b.get("Pe")), b.get("AccWidth"));
     }
+    // Whose buffer takes a result, and whose credit counts: as many LUTs of a
+    // layer, as measured with two to six layers.
+    constexpr double kControl = 8;
     for (int64_t l = 0; l < layers; ++l) {
       b.outbuf(b.get("Depth"), out);
-      b.term(Term::Select, layers > 1 ? 2 : 0);
+      b.term(Term::Select, layers > 1 ? kControl : 0);
     }
   }
 };
