@@ -4,6 +4,7 @@
 #include "Kernel.h"
 #include "Output.h"
 #include "rhizome/Support/Units.h"
+#include <cmath>
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -109,7 +110,7 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
   if (result.measured) {
     Table table({"cycles", "predicted", "measured"});
     table.add({"an element", grouped(predicted.intervalCycles),
-               decimal(result.intervalCycles, 2)});
+               grouped(std::llround(result.intervalCycles))});
     table.add({"latency", grouped(predicted.latencyCycles),
                grouped(result.latencyCycles)});
     table.print();
