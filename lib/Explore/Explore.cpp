@@ -162,7 +162,7 @@ static Lacking lackingBy(const Limit &limit) {
   // Any of them may be what a die has too little of.
   if (limit.kind == Limit::Kind::Dies)
     return {true, true};
-  if (limit.kind != Limit::Kind::Resource)
+  if (limit.kind != Limit::Kind::Resource && limit.kind != Limit::Kind::Cuts)
     return {};
   const std::string &kind = limit.resource;
   return {kind == "bram" || kind == "uram", kind == "lut" || kind == "lutram"};
@@ -182,8 +182,13 @@ public:
   /// Seconds per frame that no plan at these prices falls below: infinite if
   /// none is faster than `least`, 0 if only building one tells.
   double promise(double least) {
-    if (places.places.size() > 1 || sharing.whole().isRefused())
+    if (sharing.whole().isRefused())
       return 0;
+    if (places.places.size() > 1)
+      return goal.kind == Goal::Kind::MaxThroughput &&
+                     isLarge(sharing.whole().problem())
+                 ? sharing.promise().seconds
+                 : 0;
     if (goal.kind == Goal::Kind::MaxThroughput)
       return sharing.whole().mayFallBelow(least)
                  ? sharing.whole().prospect(goal).seconds
@@ -192,7 +197,7 @@ public:
   }
   /// What keeps the solver from less than that.
   Lacking lackingAt(double promise) {
-    return lackingBy(sharing.whole().limitBelow(promise));
+    return lackingBy(sharing.limitBelow(promise));
   }
   FailureOr<Result> run() {
     auto result = sharing.run();
@@ -339,11 +344,13 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
 }
 
 LogicalResult Pricing::buildPromising() {
+  // Runs of a cluster fit less often than promised, and take long to build.
+  const double worth = cluster.places.size() > 1 ? 0.9 : 1 - 1e-6;
   llvm::stable_sort(promising, [](const auto &a, const auto &b) {
     return a.first < b.first;
   });
   for (auto &[promise, prices] : promising) {
-    if (best && best->fits && promise >= best->seconds * (1 - 1e-6))
+    if (best && best->fits && promise >= best->seconds * worth)
       break;
     auto built = most ? std::move(most) : attempt(prices);
     if (failed(build(*built)))

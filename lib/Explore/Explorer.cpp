@@ -177,9 +177,14 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   Limit resource = exceeded(overrun.need, overrun.budget, open.kinds[0]);
   if (!resource.isNone())
     return resource;
-  return {open.places.size() > 1            ? Limit::Kind::Cuts
-          : open.places[0].dies.count() > 1 ? Limit::Kind::Dies
-                                            : Limit::Kind::Search};
+  if (open.places.size() > 1) {
+    Limit cuts{Limit::Kind::Cuts};
+    cuts.resource =
+        gen::kResourceNames[scarcest(overrun.need, overrun.budget).first];
+    return cuts;
+  }
+  return {open.places[0].dies.count() > 1 ? Limit::Kind::Dies
+                                          : Limit::Kind::Search};
 }
 
 /// Whether all nodes fit if the prediction has its maximum error.

@@ -265,22 +265,37 @@ void keepBetter(Result &plan, Result other, const Goal &goal) {
   erase(other);
 }
 
-FailureOr<Result> Sharing::run() {
+void Sharing::choose() {
+  if (chosen)
+    return;
   bool mayShare = cluster.places.size() > 1 && steering.isEmpty();
   whole();
-  Handle best = std::move(unsplit);
-  if (mayShare) {
-    best->prospect = best->explorer->prospect(goal);
-    if (!best->prospect.meets)
-      if (Handle v = necessary())
-        if (isBetter(v->prospect, best->prospect))
-          best = std::move(v);
-    best = climb(std::move(best));
-  }
-  auto result = best->explorer->run(goal);
-  if (failed(result) || best->parts.empty())
+  chosen = std::move(unsplit);
+  if (!mayShare)
+    return;
+  chosen->prospect = chosen->explorer->prospect(goal);
+  if (!chosen->prospect.meets)
+    if (Handle v = necessary())
+      if (isBetter(v->prospect, chosen->prospect))
+        chosen = std::move(v);
+  chosen = climb(std::move(chosen));
+}
+
+Prospect Sharing::promise() {
+  choose();
+  return chosen->prospect;
+}
+
+Limit Sharing::limitBelow(double seconds) {
+  return (chosen ? *chosen->explorer : whole()).limitBelow(seconds);
+}
+
+FailureOr<Result> Sharing::run() {
+  choose();
+  auto result = chosen->explorer->run(goal);
+  if (failed(result) || chosen->parts.empty())
     return result;
-  result->splits = splitsOf(best->parts);
+  result->splits = splitsOf(chosen->parts);
   if (result->meetsGoal && result->fits)
     return result;
   // The built plan was worse than predicted.

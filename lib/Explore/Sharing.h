@@ -23,6 +23,10 @@ public:
   ~Sharing();
   /// The network as it is, before anything is split.
   Explorer &whole();
+  /// What the solver promises with the splits that `run` takes.
+  Prospect promise();
+  /// What keeps it from less than that.
+  Limit limitBelow(double seconds);
   mlir::FailureOr<Result> run();
 
 private:
@@ -38,6 +42,7 @@ private:
   OfferCache cache;
   std::vector<mlir::Operation *> ops; ///< of the network
   Handle unsplit;                     ///< if it is known
+  Handle chosen;                      ///< the splits that `run` takes, if known
 
   Handle variant(const Parts &parts, bool solves = true);
   /// The network's operation that a variant's operation is, or is a part of, if
@@ -47,6 +52,7 @@ private:
     return std::min<int64_t>(goal.maxNodes, int64_t(cluster.places.size()));
   }
   std::optional<int> more(size_t at, int parts, double factor) const;
+  void choose();
   Handle necessary();
   Handle climb(Handle best);
   bool mayGain(const Prospect &prospect, const Problem &problem) const;

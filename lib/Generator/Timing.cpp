@@ -517,9 +517,12 @@ BufferSizing::BufferSizing(flow::DesignOp design, bool waits)
 
 BufferSizing::~BufferSizing() = default;
 
-/// Designs that load weights are large: their frames take long to simulate.
+/// Designs that load weights are large: their frames take long to simulate. So
+/// are parts of a large network on a cluster.
 static bool isLarge(const ProcessNetwork &network) {
-  return !network.memories.empty() && !readsMemory(network);
+  constexpr double kLongFrame = 100000; // cycles
+  return !readsMemory(network) &&
+         (!network.memories.empty() || leastInterval(network) > kLongFrame);
 }
 
 LogicalResult BufferSizing::roughly() {
