@@ -4,11 +4,12 @@
 memory of `rhizome coverage` and `rhizome explore`, each in a process of its
 own.
 
-    bench/large.py FOLDER [NETWORK …] [--device NAME]
+    bench/large.py FOLDER [NETWORK …] [--device NAME] [--roles N …]
 
 FOLDER holds ONNX files; without names all of them are taken. A network is
 explored for --device, or for the device of the case that names it below; its
-plan follows: the rate, the resources, what limits it.
+plan follows: the rate, the resources, what limits it. With --roles it is
+explored for clusters of so many KU060 roles instead.
 Nothing is asserted: times are this machine's.
 """
 import argparse
@@ -47,6 +48,8 @@ def measure(command):
 def plan_text(output):
     """The plan that `explore --json` printed."""
     plan = json.loads(output)
+    if not plan.get("fits", True):
+        return "does not fit"
     p = plan["predicted"]
     return (f"{p['throughput_per_s']:,.1f} per second, {p['lut']:,} LUT, "
             f"{p['dsp']:,} DSP, {p['bram']:,} BRAM, {p.get('uram', 0):,} URAM; "
@@ -58,6 +61,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("networks", nargs="*")
     parser.add_argument("--device")
+    parser.add_argument("--roles", type=int, nargs="+", default=[])
     parser.add_argument("--timeout", type=int, default=600,
                         help="CPU seconds after which a command is ended")
     args = parser.parse_args()
@@ -70,16 +74,37 @@ def main():
                                         or f"no *.onnx in {args.folder}"))
     resource.setrlimit(resource.RLIMIT_CPU, (args.timeout, args.timeout))
     print(f"{'network':18} {'command':30} {'s':>7} {'CPU s':>7} {'MB':>6}")
-    for file in files:
+    with tempfile.TemporaryDirectory() as folder:
+        run(files, args, pathlib.Path(folder))
+
+
+def targets_of(file, args, folder):
+    """The options of `explore` that say for what."""
+    if not args.roles:
         device = args.device or DEVICES.get(file.stem.split("_")[0], OTHERWISE)
-        for command in (["coverage", file],
-                        ["explore", file, "--device", device, "--json"]):
+        return [["--device", device]]
+    targets = []
+    for count in args.roles:
+        cluster = folder / f"ku060x{count}.yaml"
+        nine = (ROOT / "data" / "clusters" / "ku060x9.yaml").read_text()
+        cluster.write_text(nine.replace("ku060x9", f"ku060x{count}")
+                           .replace("count: 9", f"count: {count}"))
+        targets.append(["--cluster", cluster])
+    return targets
+
+
+def run(files, args, folder):
+    for file in files:
+        explores = [["explore", file, *target, "--json"]
+                    for target in targets_of(file, args, folder)]
+        for command in (["coverage", file], *explores):
             seconds, cpu, peak, status, output = measure([RHIZOME, *command])
-            text = " ".join(map(str, [command[0], *command[2:]]))
+            text = " ".join(getattr(word, "stem", word)
+                            for word in [command[0], *command[2:]])
             note = f"  ended with {status}" if status else ""
             print(f"{file.stem:18} {text:30} {seconds:7.2f} {cpu:7.2f} "
                   f"{peak:6.0f}{note}", flush=True)
-            if command[0] == "explore" and not status:
+            if command[0] == "explore" and output:
                 print(f"{'':18} {plan_text(output)}", flush=True)
 
 
