@@ -195,8 +195,11 @@ ElementsAttr osa::makeFloatAttr(MLIRContext *context, StringRef name,
 
 template <typename T>
 static ElementsAttr makeInts(RankedTensorType type, StringRef name,
-                             ArrayRef<int64_t> values) {
-  std::vector<T> narrow(values.begin(), values.end());
+                             ArrayRef<int64_t> values,
+                             function_ref<size_t()> next) {
+  std::vector<T> narrow(values.size());
+  for (size_t i = 0; i < narrow.size(); ++i)
+    narrow[i] = T(values[next ? next() : i]);
   if (values.size() <= 1)
     return DenseElementsAttr::get(type, ArrayRef<T>(narrow));
   return makeResource<T>(type, name, narrow);
@@ -204,7 +207,8 @@ static ElementsAttr makeInts(RankedTensorType type, StringRef name,
 
 ElementsAttr osa::makeIntAttr(MLIRContext *context, StringRef name,
                               ArrayRef<int64_t> shape, num::IntType type,
-                              ArrayRef<int64_t> values) {
+                              ArrayRef<int64_t> values,
+                              function_ref<size_t()> next) {
   unsigned storage = type.getWidth() <= 8    ? 8
                      : type.getWidth() <= 16 ? 16
                      : type.getWidth() <= 32 ? 32
@@ -213,13 +217,13 @@ ElementsAttr osa::makeIntAttr(MLIRContext *context, StringRef name,
       RankedTensorType::get(shape, IntegerType::get(context, storage));
   switch (storage) {
   case 8:
-    return makeInts<int8_t>(tensor, name, values);
+    return makeInts<int8_t>(tensor, name, values, next);
   case 16:
-    return makeInts<int16_t>(tensor, name, values);
+    return makeInts<int16_t>(tensor, name, values, next);
   case 32:
-    return makeInts<int32_t>(tensor, name, values);
+    return makeInts<int32_t>(tensor, name, values, next);
   default:
-    return makeInts<int64_t>(tensor, name, values);
+    return makeInts<int64_t>(tensor, name, values, next);
   }
 }
 

@@ -359,41 +359,30 @@ HostRef importer::decodeTensor(const TensorProto &t, StringRef directory,
   return out;
 }
 
-template <typename T>
-static std::vector<T> permuteValues(const std::vector<T> &in,
-                                    ArrayRef<int64_t> strides,
-                                    ArrayRef<int64_t> shape) {
-  std::vector<T> out(in.size());
-  size_t rank = shape.size();
-  std::vector<int64_t> index(rank);
-  int64_t from = 0;
-  for (T &value : out) {
-    value = in[from];
-    for (size_t axis = rank; axis-- > 0;) {
-      from += strides[axis];
-      if (++index[axis] < shape[axis])
-        break;
-      from -= strides[axis] * shape[axis];
-      index[axis] = 0;
-    }
+PermutedOrder::PermutedOrder(const Shape &from, ArrayRef<int64_t> permutation)
+    : index(from.size()) {
+  std::vector<int64_t> all(from.size(), 1);
+  for (size_t i = from.size(); i-- > 1;)
+    all[i - 1] = all[i] * from[i];
+  for (int64_t axis : permutation) {
+    sizes.push_back(from[axis]);
+    strides.push_back(all[axis]);
   }
-  return out;
 }
 
 HostRef importer::permute(const HostTensor &in, ArrayRef<int64_t> permutation) {
-  size_t rank = in.shape.size();
-  std::vector<int64_t> strides(rank, 1), moved(rank);
-  for (size_t i = rank; i-- > 1;)
-    strides[i - 1] = strides[i] * in.shape[i];
   auto out = std::make_shared<HostTensor>();
   out->type = in.type;
-  out->shape.resize(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    out->shape[i] = in.shape[permutation[i]];
-    moved[i] = strides[permutation[i]];
-  }
-  out->reals = permuteValues(in.reals, moved, out->shape);
-  out->ints = permuteValues(in.ints, moved, out->shape);
+  auto moved = [&](const auto &values) {
+    PermutedOrder order(in.shape, permutation);
+    std::remove_cvref_t<decltype(values)> result(values.size());
+    for (auto &value : result)
+      value = values[order.next()];
+    out->shape = order.shape();
+    return result;
+  };
+  out->reals = moved(in.reals);
+  out->ints = moved(in.ints);
   return out;
 }
 

@@ -57,6 +57,31 @@ std::string checkTensor(const onnx::TensorProto &proto);
 HostRef decodeTensor(const onnx::TensorProto &proto, llvm::StringRef directory,
                      std::string &error);
 
+/// The elements of a tensor in the order of another one, whose axis i is this
+/// one's axis permutation[i].
+class PermutedOrder {
+public:
+  PermutedOrder(const Shape &from, llvm::ArrayRef<int64_t> permutation);
+  const Shape &shape() const { return sizes; }
+  /// The place of the next element.
+  int64_t next() {
+    const int64_t now = at;
+    for (size_t axis = sizes.size(); axis-- > 0;) {
+      at += strides[axis];
+      if (++index[axis] < sizes[axis])
+        break;
+      at -= strides[axis] * sizes[axis];
+      index[axis] = 0;
+    }
+    return now;
+  }
+
+private:
+  Shape sizes;
+  std::vector<int64_t> strides, index;
+  int64_t at = 0;
+};
+
 /// Output axis i is input axis permutation[i].
 HostRef permute(const HostTensor &in, llvm::ArrayRef<int64_t> permutation);
 

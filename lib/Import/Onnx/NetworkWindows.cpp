@@ -178,7 +178,7 @@ LogicalResult network::conv(NodeContext &node) {
   if (rank == 3)
     ohwi = reshaped(ohwi, {outputs, weights->shape[1], 1, kernel[0]});
   Value in = channelsLast(node, x);
-  Value weight = materialize(node, *transposed(ohwi, {0, 2, 3, 1}));
+  Value weight = materialize(node, ohwi, {0, 2, 3, 1});
   Value addend = bias ? plain(node, bias) : Value();
   if (!in || !weight || (bias && !addend))
     return failure();

@@ -42,6 +42,10 @@ TensorRef importer::constantTensor(MLIRContext *context, HostRef host) {
   return t;
 }
 
+int64_t importer::movedAxis(int64_t axis, ArrayRef<int64_t> permutation) {
+  return axis < 0 ? axis : llvm::find(permutation, axis) - permutation.begin();
+}
+
 TensorRef importer::transposed(const TensorRef &t,
                                ArrayRef<int64_t> permutation) {
   auto out = std::make_shared<GraphTensor>();
@@ -51,8 +55,7 @@ TensorRef importer::transposed(const TensorRef &t,
   out->element = t->element;
   out->steps = t->steps;
   for (QuantStep &step : out->steps)
-    if (step.axis >= 0)
-      step.axis = llvm::find(permutation, step.axis) - permutation.begin();
+    step.axis = movedAxis(step.axis, permutation);
   return out;
 }
 

@@ -88,6 +88,8 @@ Shape lastShape(llvm::ArrayRef<int64_t> shape);
 int64_t lastAxis(int64_t axis, size_t rank);
 
 TensorRef constantTensor(mlir::MLIRContext *context, HostRef host);
+/// Where an axis comes to lie; −1 stays.
+int64_t movedAxis(int64_t axis, llvm::ArrayRef<int64_t> permutation);
 TensorRef transposed(const TensorRef &constant,
                      llvm::ArrayRef<int64_t> permutation);
 /// Null if a quantizer's channel axis cannot be mapped.

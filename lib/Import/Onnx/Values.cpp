@@ -53,6 +53,30 @@ Value importer::quantStep(Place &place, Value v, const QuantStep &step,
                                    zero, place.builder.getI64IntegerAttr(axis));
 }
 
+/// Integers become an attribute in their new order at once: as 64-bit integers
+/// a layer's weights take eight times their bytes.
+static ElementsAttr permutedInts(Place &place, const HostTensor &host,
+                                 num::IntType type,
+                                 ArrayRef<int64_t> permutation) {
+  PermutedOrder order(host.shape, permutation);
+  return osa::makeIntAttr(place.context, place.name, order.shape(), type,
+                          host.ints, [&] { return size_t(order.next()); });
+}
+
+Value importer::materialize(Place &place, const TensorRef &t,
+                            ArrayRef<int64_t> permutation) {
+  num::IntType integer = integerType(place.context, t->constant->type);
+  if (!integer)
+    return materialize(place, *transposed(t, permutation));
+  ElementsAttr attr = permutedInts(place, *t->constant, integer, permutation);
+  Value v = osa::ConstantOp::create(
+      place.builder, place.loc,
+      tensorType(Shape(attr.getShapedType().getShape()), integer), attr);
+  for (const QuantStep &step : t->steps)
+    v = quantStep(place, v, step, movedAxis(step.axis, permutation));
+  return v;
+}
+
 Value importer::materialize(Place &place, const GraphTensor &t) {
   const HostTensor &host = *t.constant;
   std::string name = place.name;
@@ -108,7 +132,7 @@ Value importer::channelsLast(Place &place, const TensorRef &t) {
     four.insert(four.begin() + 2, 1);
   if (t->isConstant() && !t->plain) {
     TensorRef moved = three ? reshaped(t, four) : t;
-    return t->last = materialize(place, *transposed(moved, {0, 2, 3, 1}));
+    return t->last = materialize(place, moved, {0, 2, 3, 1});
   }
   Value v = plain(place, t);
   return v ? t->last = transpose(place, reshape(place, v, four), {0, 2, 3, 1})

@@ -14,6 +14,9 @@ mlir::Value channelsLast(Place &place, const TensorRef &t);
 /// with its leading unit axes dropped.
 mlir::Value constantBesideLast(Place &place, const TensorRef &t, size_t rank);
 mlir::Value materialize(Place &place, const GraphTensor &t);
+/// The same with its axes in another order.
+mlir::Value materialize(Place &place, const TensorRef &t,
+                        llvm::ArrayRef<int64_t> permutation);
 
 mlir::Value transpose(Place &place, mlir::Value v,
                       llvm::ArrayRef<int64_t> permutation);

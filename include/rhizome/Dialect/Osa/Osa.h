@@ -95,13 +95,15 @@ bool isConstantInts(mlir::Value value);
 void forConstantInts(mlir::Value value, llvm::function_ref<void(int64_t)> use);
 
 /// A resource-blob attribute of f32 / of the narrowest storage for `type`.
+/// `next` tells the place of each value in turn, if they are not in order.
 mlir::ElementsAttr makeFloatAttr(mlir::MLIRContext *context,
                                  llvm::StringRef name,
                                  llvm::ArrayRef<int64_t> shape,
                                  llvm::ArrayRef<float> values);
 mlir::ElementsAttr makeIntAttr(mlir::MLIRContext *context, llvm::StringRef name,
                                llvm::ArrayRef<int64_t> shape, num::IntType type,
-                               llvm::ArrayRef<int64_t> values);
+                               llvm::ArrayRef<int64_t> values,
+                               llvm::function_ref<size_t()> next = nullptr);
 
 /// The model node's name in an op's location ("" if none); names
 /// in fused locations come from the first child that has one.
