@@ -253,7 +253,8 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
       quick.push_back(c);
       prices.push_back(pricesOf(all[c].cost.resources, capacity));
     }
-  size_t parts = kept.size();
+  // Those on shared units take no places of the others.
+  std::array<size_t, 2> count{};
   std::vector<int> order(quick.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -264,17 +265,24 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
     for (int k : kept)
       if (k == c || (isAlike(all[k], all[c]) && dominates(all[k], all[c])))
         return;
-    if (kept.size() < limits.choices + parts)
+    if (size_t &taken = count[all[c].unit >= 0]; taken < limits.choices) {
+      ++taken;
       kept.push_back(c);
-    else
+    } else {
       exact = false;
+    }
   };
   if (quick.size() > limits.choices)
-    for (size_t p = 0; p < kPrices; ++p)
-      keep(int(std::min_element(
-                   prices.begin(), prices.end(),
-                   [&](const auto &a, const auto &b) { return a[p] < b[p]; }) -
-               prices.begin()));
+    for (bool isShared : {false, true})
+      for (size_t p = 0; p < kPrices; ++p) {
+        int least = -1;
+        for (int i = 0; i < int(quick.size()); ++i)
+          if ((all[quick[i]].unit >= 0) == isShared &&
+              (least < 0 || prices[i][p] < prices[least][p]))
+            least = i;
+        if (least >= 0)
+          keep(least);
+      }
   for (int i : order)
     keep(i);
   return kept;
@@ -295,6 +303,8 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
   });
   std::vector<Label> kept;
   std::vector<bool> taken(labels.size());
+  // Those with shared units take no places of the others.
+  std::array<size_t, 2> count{};
   auto keep = [&](int i) {
     const Label &label = labels[i];
     if (taken[i])
@@ -314,26 +324,29 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
       if (dominated)
         return;
     }
-    if (kept.size() >= limits.partial) {
+    size_t &places = count[!label.busy.empty()];
+    if (places >= limits.partial) {
       exact = false;
       return;
     }
+    ++places;
     taken[i] = true;
     kept.push_back(label);
   };
   if (labels.size() > limits.partial) {
-    std::array<int, kPrices> cheapest;
-    std::array<double, kPrices> least;
+    std::array<int, 2 * kPrices> cheapest;
+    std::array<double, 2 * kPrices> least;
     cheapest.fill(order.front());
     least.fill(INFINITY);
     for (int i = 0; i < int(labels.size()); ++i) {
       if (tooLarge[i])
         continue;
       auto prices = pricesOf(labels[i].cost.resources, capacity);
+      const size_t from = labels[i].busy.empty() ? 0 : kPrices;
       for (size_t p = 0; p < kPrices; ++p)
-        if (prices[p] < least[p]) {
-          least[p] = prices[p];
-          cheapest[p] = i;
+        if (prices[p] < least[from + p]) {
+          least[from + p] = prices[p];
+          cheapest[from + p] = i;
         }
     }
     for (int i : cheapest)

@@ -294,7 +294,8 @@ std::optional<Solution> solveFastest(const Problem &problem,
       !solveWithin(problem, all.back(), limits))
     return std::nullopt;
   // Upwards in steps of a few percent, so that nothing feasible is missed by
-  // much; then within the step.
+  // much, or larger ones where each takes long; then within the step.
+  constexpr size_t kLong = 60; // stages
   double ratio = 1.0;
   std::optional<Solution> found;
   size_t high = low;
@@ -305,8 +306,8 @@ std::optional<Solution> solveFastest(const Problem &problem,
     low = high + 1;
     if (low == all.size())
       return std::nullopt;
-    ratio =
-        isLarge(problem) ? 1.25 : std::min(1.3, 1 + (ratio - 1) * 1.15 + 0.002);
+    ratio = isLarge(problem) ? (problem.stages.size() > kLong ? 1.25 : 1.05)
+                             : std::min(1.3, 1 + (ratio - 1) * 1.15 + 0.002);
     high = std::upper_bound(all.begin(), all.end(), all[high] * ratio) -
            all.begin();
     high = std::max(low, std::min(high, all.size() - 1));
