@@ -76,16 +76,27 @@ void product(Builder &b) {
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.ff(4);
-  for (auto [zero, width, diff] : {std::tuple("ZeroA", "AWidth", "ADiff"),
-                                   std::tuple("ZeroB", "BWidth", "BDiff")}) {
-    b.ff(lanes * double(b.get(width) + b.get(diff)));
-    if (b.get(zero))
+  const Product of{
+      .w = b.get("BDiff"), .x = b.get("ADiff"), .style = b.get("Style")};
+  const LateBits late = lateBits(of);
+  for (auto [zero, width, diff, waiting] :
+       {std::tuple("ZeroA", "AWidth", "ADiff", late.x),
+        std::tuple("ZeroB", "BWidth", "BDiff", late.w)}) {
+    if (b.get(zero)) {
+      b.ff(lanes * double(b.get(width) + b.get(diff)));
       b.constantAdder(lanes, b.get(diff));
+      continue;
+    }
+    // Nothing is subtracted: two registers of the same bits, for those that
+    // wait for the product's second stage a shift register with its third one.
+    b.ff(lanes * double(2 * b.get(width) - 3 * waiting));
+    b.delay(lanes * double(waiting), 3);
   }
-  b.products(
-      lanes,
-      {.w = b.get("BDiff"), .x = b.get("ADiff"), .style = b.get("Style")});
-  b.ff(lanes * double(out));
+  b.products(lanes, of);
+  // A product in LUTs of few bits, or one in DSPs, has a register of its own
+  // before that of the result.
+  const bool takesTwo = of.style == 0 && std::min(of.w, of.x) > 4;
+  b.ff(lanes * double(takesTwo ? out : 2 * out));
   b.outbuf(b.get("Depth"), channels * out);
 }
 
