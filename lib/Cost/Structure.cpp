@@ -386,8 +386,19 @@ int64_t choiceLuts(int64_t count, const CostContext &ctx) {
   return ctx.lutInputs >= 6 ? ceilDiv(two, 3) : two / 3 * 2 + two % 3;
 }
 
+double wordChoiceLuts(int64_t count, const CostContext &ctx) {
+  int64_t luts = 0;
+  for (int64_t left = count; left > 1; left = ceilDiv(left, 4))
+    luts += left / 4 * choiceLuts(4, ctx) + choiceLuts(left % 4, ctx);
+  return double(luts) * (count > 16 ? 7.0 / 6 : 1.0);
+}
+
 void Builder::mux(double bits, int64_t choices) {
   term(Term::Mux, bits * double(choiceLuts(choices, ctx)));
+}
+
+void Builder::wordMux(double bits, int64_t words) {
+  term(Term::Mux, bits * wordChoiceLuts(words, ctx));
 }
 
 void Builder::adder(double count, int64_t bits) {

@@ -25,6 +25,10 @@ inline int64_t addressBits(int64_t n) { return n > 1 ? clog2(n) : 1; }
 /// two four-input LUTs do the same, the second one's condition through the
 /// first.
 int64_t choiceLuts(int64_t count, const CostContext &context);
+/// The same of rhz_mux, which chooses among words of a beat: four at a time,
+/// and beyond 16 words a sixth more, since Yosys takes large ones apart, as
+/// bench/multiplexers.py measures.
+double wordChoiceLuts(int64_t count, const CostContext &context);
 /// Whether a multiplexer of this size has no free input at its last LUT for a
 /// mask.
 inline bool isChoiceFull(int64_t count) { return count % 3 == 1 && count > 1; }
@@ -158,6 +162,8 @@ public:
             int64_t kept);
   /// Multiplexers with n inputs, per bit.
   void mux(double bits, int64_t choices);
+  /// rhz_mux, which chooses among the words of a beat.
+  void wordMux(double bits, int64_t words);
   /// An adder or comparison of this many bits.
   void adder(double count, int64_t bits);
   /// One with a constant operand: before AMD's carry chains, its bits

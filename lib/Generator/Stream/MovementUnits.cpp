@@ -194,7 +194,7 @@ public:
     b.counter(pieces);
     b.ff(double((pieces - 1) * beat));
     b.counter(b.get("PerBeat"), /*last=*/false);
-    b.mux(double(width), b.get("PerBeat"));
+    b.wordMux(double(width), b.get("PerBeat"));
     b.ram(words, width, 2);
     b.outbuf(b.get("Depth"), width);
   }

@@ -9,8 +9,6 @@ namespace rhizome::gen {
 namespace {
 using namespace cost;
 
-int64_t productStages(const unit::Instance &a);
-
 /// Whether its weights are in a memory that is filled when the design starts.
 bool isLoaded(const unit::Instance &a) {
   return a.kind().loadedPort() != nullptr;
@@ -27,6 +25,17 @@ bool isStored(const unit::Instance &a) { return a.is<unit::Matmul>(); }
 /// Whether it has no ROM of weights.
 bool hasNoRom(const unit::Instance &a) {
   return isLoaded(a) || isStreamed(a) || isStored(a);
+}
+
+/// Stages of the multipliers: those in LUTs take a second one if both
+/// operands have more than four bits (rhz_mul).
+int64_t productStages(const unit::Instance &a) {
+  bool multiplies = a.is<unit::Matvec>() || hasNoRom(a) || a.get("Op") == 0;
+  return multiplies && multiplierIsDeep(a.get("Style"),
+                                        a.get("XWidth") + !a.get("XSigned"),
+                                        a.get("WWidth"))
+             ? 2
+             : 1;
 }
 
 /// Vectors of a beat that share the weights.
@@ -149,7 +158,10 @@ void pairedProducts(Builder &b, int64_t kept) {
       b.ff(-columns); // of the memory
     delayWeights(columns, /*first=*/isInLuts);
   } else if (isStreamed(b.instance())) {
-    delayWeights(double(pe * simd * w), /*first=*/1);
+    // Kept weights are in a register with an enable, which begins no row.
+    const bool isKept = b.get("Positions") > 1;
+    b.ff(isKept ? double(pe * simd * w) : 0);
+    delayWeights(double(pe * simd * w), /*first=*/!isKept);
   } else if (words > 1) {
     const bool isBlock = b.get("Block");
     const MemoryImage *known = isBlock ? b.image("WeightFile") : nullptr;
@@ -198,7 +210,7 @@ void weightsOfBeats(Builder &b) {
   if (pieces > 1 && b.get("Positions") > 1)
     b.ff(double(b.get("Pe") * b.get("Simd") * b.get("WWidth") + 1));
   b.counter(words, /*last=*/false);
-  b.mux(double(b.get("Pe") * b.get("Simd") * b.get("WWidth")), words);
+  b.wordMux(double(b.get("Pe") * b.get("Simd") * b.get("WWidth")), words);
 }
 
 /// The stored operand of a product of matrices (rhz_matmul_pages).
@@ -258,7 +270,8 @@ void sharedWeights(Builder &b) {
   if (positions == 1)
     return;
   b.counter(positions);
-  b.counter(positions);
+  if (b.get("Folds") * b.get("OutFolds") > 1) // before their counters
+    b.counter(positions);
   b.ff(1);
   // Their flags enable the counter of folds and the beats: as many LUTs, as
   // measured with 2 to 64 positions.
@@ -269,10 +282,8 @@ void sharedWeights(Builder &b) {
     return;
   b.counter(positions);
   const int64_t sums = b.get("Pixels") * b.get("Pe") * b.get("AccWidth");
-  if (positions == 2) {
-    b.ff(double(sums));
-    return;
-  }
+  if (positions == 2)
+    return b.ff(double(sums));
   b.counter(positions - 1, /*last=*/false);
   b.ff(double(clog2(positions - 1)));
   b.ram(positions - 1, sums, 1);
@@ -451,17 +462,6 @@ void laneReduce(Builder &b) {
                        .perW = double(channels)});
   }
   b.outbuf(b.get("Depth"), pixels * channels * acc);
-}
-
-/// Stages of the multipliers: those in LUTs take a second one if both
-/// operands have more than four bits (rhz_mul).
-int64_t productStages(const unit::Instance &a) {
-  bool multiplies = a.is<unit::Matvec>() || hasNoRom(a) || a.get("Op") == 0;
-  return multiplies && multiplierIsDeep(a.get("Style"),
-                                        a.get("XWidth") + !a.get("XSigned"),
-                                        a.get("WWidth"))
-             ? 2
-             : 1;
 }
 
 /// The common part of both units: results after some firings.
