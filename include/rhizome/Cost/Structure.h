@@ -61,6 +61,7 @@ struct Product {
   double share = 1;          ///< of w's bits that are not always zero
   double perX = 1, perW = 1; ///< products that share an x, a w
   bool ownsLate = true; ///< counts the registers of operands that are read late
+  bool masksInLuts = false; ///< a single bit resets no register, even on AMD
 };
 
 /// Whether the product is w or zero, selected by the one bit of x: a register's

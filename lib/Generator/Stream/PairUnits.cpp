@@ -35,6 +35,8 @@ void scaledAdd(Builder &b) {
     int64_t bits = clog2(m + 1);
     bool power = m > 0 && m >> zeros == 1;
     int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
+    // Synthesis shortens the factor: too few bits are no product for a DSP.
+    const int64_t whole = product;
     wide = std::max(wide, product);
     // The sum reads only this part.
     product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
@@ -58,7 +60,8 @@ void scaledAdd(Builder &b) {
       b.products(lanes, {.w = b.get("MulWidth"),
                          .x = x,
                          .xSigned = b.get(sign) != 0,
-                         .style = b.context().dspWide > 0});
+                         .style = b.context().dspWide > 0,
+                         .kept = b.context().dspWide > 0 ? whole : 128});
     }
   }
   if (b.get("Max") == 0)
@@ -76,8 +79,10 @@ void product(Builder &b) {
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.ff(4);
-  const Product of{
-      .w = b.get("BDiff"), .x = b.get("ADiff"), .style = b.get("Style")};
+  const Product of{.w = b.get("BDiff"),
+                   .x = b.get("ADiff"),
+                   .style = b.get("Style"),
+                   .kept = out};
   const LateBits late = lateBits(of);
   for (auto [zero, width, diff, waiting] :
        {std::tuple("ZeroA", "AWidth", "ADiff", late.x),

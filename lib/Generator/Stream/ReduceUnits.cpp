@@ -154,8 +154,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   } else if (isStored(b.instance())) {
     const double columns = double(pe * simd * storedBits(b));
     const bool isInLuts = isStoredInLuts(b);
-    if (isInLuts)
-      b.ff(-columns); // of the memory
+    b.ff(isInLuts ? -columns : 0); // of the memory
     delayWeights(columns, /*first=*/isInLuts);
   } else if (isStreamed(b.instance())) {
     // Kept weights are in a register with an enable, which begins no row.
@@ -295,11 +294,13 @@ void matvec(Builder &b) {
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   int64_t style = b.get("Style"), words = folds * outFolds;
   double dots = double(pixels * pe), live = dots;
+  const bool storesBits = isStored(b.instance()) && storedBits(b) == 1 &&
+                          !b.get("BSigned") && !b.get("XSigned");
   Product of = {
       .w = w,
       .x = x,
       .xSigned = b.get("XSigned") != 0,
-      .style = style,
+      .style = storesBits ? 0 : style, // too narrow for DSPs
       .kept = acc,
       .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
       .perX = double(pe),
@@ -387,7 +388,6 @@ void laneReduce(Builder &b) {
       (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
-  bool isSigned = b.get("XSigned");
   if (op == 0) {
     int64_t words = folds * outFolds, style = b.get("Style");
     if (!arrives) {
@@ -398,7 +398,7 @@ void laneReduce(Builder &b) {
     Product of = {
         .w = w,
         .x = x,
-        .xSigned = isSigned,
+        .xSigned = b.get("XSigned") != 0,
         .style = style,
         .kept = acc,
         .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
@@ -443,7 +443,7 @@ void laneReduce(Builder &b) {
     // Before AMD's carry chains, an adder's LUT also clears one operand, but
     // not the one connected to the chain itself; Yosys' operand order decides
     // which.
-    if (op == 0 || isSigned || !b.isAmd())
+    if (op == 0 || b.get("XSigned") || !b.isAmd())
       b.term(Term::Select, lanes * double(acc));
   }
   // Plain and scaled result.
