@@ -255,6 +255,8 @@ private:
     uint64_t mask = 0, value = 0;
   };
   std::vector<Known> constants;
+  /// Low bits of nodes that sums of a stage take inverted.
+  std::map<std::pair<int, int64_t>, int64_t> inverted;
   /// Of tables by number and index bits.
   std::map<std::pair<int64_t, int64_t>, TableLuts> tables;
 };
@@ -285,10 +287,19 @@ void Logic::addSum(size_t node) {
   };
   int64_t shared = std::clamp<int64_t>(
       std::min(end(n.a, 0), end(n.b, n.shift)) - start, 0, bits);
-  if (isShort)
+  if (isShort) {
     luts += std::max(shared, 2 * shared - 2) + bits - shared;
-  else
-    sumBits += isWide() ? shared : bits;
+    return;
+  }
+  sumBits += isWide() ? shared : bits;
+  // Before the carry chains of four-input LUTs, an inverter takes a LUT, which
+  // all sums of a stage share; AMD's LUTs invert what they add.
+  if (n.op != Op::AddNot || isWide())
+    return;
+  const int64_t used = std::min(n.value, r.built[node].high - n.shift);
+  int64_t &known = inverted[{n.b, s.of[node]}];
+  sumBits += std::max<int64_t>(used - known, 0);
+  known = std::max(known, used);
 }
 
 void Logic::addCompare(size_t node) {
