@@ -3,8 +3,9 @@
 // layers of realistic sizes, a random option for each, built as a package of
 // one node per layer, with the model's prediction; "rhizome synth" measures
 // it. The points of a seed do not depend on the cost model, except for
-// where it places memories.
+// where it places memories. Together, the sets contain every unit kind.
 #include "../unittests/MatmulBuilder.h"
+#include "rhizome/Generator/Shared.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Device.h"
@@ -17,7 +18,23 @@ using rhizome::test::NetworkBuilder;
 namespace {
 // Larger options only cost time: they consist of the parts of smaller ones.
 constexpr int64_t kMostProducts = 64, kMostProductBits = 768;
-constexpr int64_t kMostBits = 96, kMostWords = 16384;
+constexpr int64_t kMostBits = 96, kMostWords = 16384, kMostBorderBits = 64;
+
+/// What layers a package contains.
+enum class Set {
+  Rom,      ///< weights in ROMs
+  Resident, ///< weights in memories that are filled when the design starts
+  Streamed, ///< weights that are read from a memory for every frame
+  Products, ///< products of two tensors
+  Moves     ///< what moves or keeps elements, crosses dies, has wide borders
+};
+
+/// A layer, and what surrounds it.
+struct Layer {
+  func::FuncOp network;
+  gen::DieRow dies = {};
+  bool isWide = false; ///< whole frames a beat, at borders too
+};
 
 num::IntType activation(NetworkBuilder &n) {
   static const int64_t widths[] = {8, 8, 8, 7, 4, 2, 1, 6, 16};
@@ -120,6 +137,17 @@ func::FuncOp drawLayer(NetworkBuilder &n) {
   return n.end();
 }
 
+/// Two layers, one of them depthwise, whose weights are read from one bank.
+func::FuncOp drawReaders(NetworkBuilder &n) {
+  n.bellShaped = true;
+  int64_t edge = n.draw(4, 16);
+  n.begin({1, edge, edge, size(n, 24)}, activation(n));
+  n.conv("first", drawConv(n, n.draw(2, 24), false));
+  n.requantize("first_quantize", activation(n), n.coin(), n.coin());
+  n.conv("second", drawConv(n, n.shape()[3], true));
+  return n.end();
+}
+
 /// A product of two inputs, often with its quantizer.
 func::FuncOp drawProduct(NetworkBuilder &n) {
   osa::MatmulShape s;
@@ -142,6 +170,88 @@ func::FuncOp drawProduct(NetworkBuilder &n) {
   if (n.coin())
     n.requantize("product_quantize", activation(n), n.coin(), false);
   return n.end();
+}
+
+/// Keeps its sum with a layer's result, or only that of its two inputs, from
+/// frame to frame.
+func::FuncOp drawState(NetworkBuilder &n) {
+  num::IntType type = n.drawType(8);
+  int64_t edge = n.draw(1, 12), channels = size(n, 12);
+  mlir::Value x = n.begin({1, edge, edge, channels}, type);
+  (void)n.func.insertArgument(1, x.getType(), {}, n.loc("state"));
+  if (n.coin()) {
+    NetworkBuilder::Conv conv;
+    conv.out = channels;
+    conv.weightBits = weightBits(n);
+    n.conv("conv", conv);
+  }
+  n.add("add", n.func.getArgument(1), n.draw(1, 9), n.draw(1, 9));
+  n.requantize("next", type, n.coin(), n.coin());
+  n.end();
+  auto shaped = RankedTensorType::get(n.shape(), n.b.getI64Type());
+  std::vector<int64_t> values(size_t(shaped.getNumElements()), 0);
+  if (n.coin())
+    values = n.drawValues(shaped.getNumElements(), type);
+  n.keepState({"y"}, "y",
+              DenseElementsAttr::get(shaped, ArrayRef<int64_t>(values)));
+  return n.func;
+}
+
+/// Kinds take turns, so that a few layers have all of them.
+Layer drawMove(NetworkBuilder &n, uint64_t seed) {
+  n.bellShaped = true;
+  int64_t kind = int64_t(seed % 10), edge = n.draw(4, 16),
+          channels = size(n, 24);
+  num::IntType x = activation(n), y = activation(n);
+  if (kind == 0)
+    return {drawState(n)};
+  if (kind <= 2) { // across dies
+    Layer layer{drawLayer(n)};
+    layer.dies.count = int(n.draw(2, 3));
+    // Of more registers, Yosys makes shift registers, which shreg_extract
+    // forbids the vendors' tools.
+    layer.dies.registers = 2;
+    layer.dies.border = int(n.draw(0, layer.dies.count - 1));
+    return layer;
+  }
+  if (kind == 3) { // circuits or units of a beat a frame
+    n.begin({1, 1, 1, n.draw(1, 8)}, x);
+    if (n.coin()) {
+      n.flatten();
+      n.dense("dense", n.draw(1, 8), weightBits(n), n.coin());
+    }
+    quantize(n, "quantize");
+    return {n.end(), {}, true};
+  }
+  mlir::Value input = n.begin({1, edge, edge, channels}, x);
+  if (kind <= 5) { // a part, in steps
+    int64_t axis = n.draw(1, 3), length = n.shape()[size_t(axis)];
+    int64_t step = n.draw(0, 2) ? 1 : n.draw(1, std::min<int64_t>(3, length));
+    int64_t start = n.draw(0, length - 1);
+    std::vector<int64_t> indices;
+    for (int64_t i = start; i < length; i += step)
+      indices.push_back(i);
+    n.gather("gather", axis, indices);
+  } else if (kind == 6) {
+    static const int64_t orders[][4] = {
+        {0, 2, 1, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {0, 3, 2, 1}};
+    n.transpose("transpose", orders[n.draw(0, 3)]);
+  } else { // of two inputs
+    bool isProduct = kind < 9;
+    (void)n.func.insertArgument(1, n.tensor(n.shape(), y), {}, n.loc("second"));
+    auto zero = [&](num::IntType t) {
+      return n.coin() ? 0 : n.draw(t.getLo(), t.getHi());
+    };
+    n.value = input;
+    if (isProduct)
+      n.pair("product", n.func.getArgument(1), true, zero(x), zero(y), 0);
+    else
+      n.pair("max", n.func.getArgument(1), false, n.draw(1, 200),
+             n.draw(1, 200), n.draw(-999, 999));
+  }
+  if (n.coin())
+    n.requantize("quantize", activation(n), n.coin(), false);
+  return {n.end()};
 }
 
 /// Sizes that bound the time of synthesis.
@@ -182,7 +292,7 @@ bool isSmall(const PlannedNode &node) {
 
 /// A random option for every operation; empty if one has no small option.
 std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
-                                       gen::WeightHome home,
+                                       gen::WeightHome home, bool isWide,
                                        const gen::DeviceContext &device) {
   auto isThere = [&](const gen::Offer &o) { return o.weights == home; };
   std::vector<gen::Selection> selections;
@@ -198,6 +308,9 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
     // The requested home of weights comes before others.
     if (home != gen::WeightHome::Rom && llvm::any_of(offers, isThere))
       llvm::erase_if(offers, [&](const gen::Offer &o) { return !isThere(o); });
+    if (isWide)
+      llvm::erase_if(offers,
+                     [](const gen::Offer &o) { return o.busyCycles != 1; });
     if (offers.empty())
       return {};
     selections.push_back({&op, offers[n.rng() % offers.size()]});
@@ -205,50 +318,162 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
   return selections;
 }
 
+/// The arbiters of a design's banks as actors of its node, in a module that
+/// has only those bits of addresses which the readers need: in a whole design,
+/// the others are constants.
+llvm::Error addArbiters(explore::NodeResult &result,
+                        const gen::DeviceContext &device, PackageWriter &writer,
+                        PlannedNode &node) {
+  static constexpr llvm::StringLiteral file = "narrow_arbiter.sv";
+  static constexpr llvm::StringLiteral text =
+      R"(module narrow_arbiter #(
+  parameter int DataWidth = 64, Readers = 2, Bursts = 8, Address = 32
+) (
+  input  logic clk_i, rst_ni, m_axi_arready, m_axi_rvalid, m_axi_rlast,
+  input  logic [Readers-1:0] s_axi_arvalid, s_axi_rready,
+  input  logic [Readers*Address-1:0] s_address,
+  input  logic [Readers*8-1:0] s_axi_arlen,
+  input  logic [DataWidth-1:0] m_axi_rdata,
+  output logic [Readers-1:0] s_axi_arready, s_axi_rvalid,
+  output logic [DataWidth-1:0] s_axi_rdata,
+  output logic s_axi_rlast, m_axi_arvalid, m_axi_rready,
+  output logic [63:0] m_axi_araddr,
+  output logic [7:0] m_axi_arlen
+);
+  logic [Readers*64-1:0] s_axi_araddr;
+  for (genvar r = 0; r < Readers; r++) begin : gen_addresses
+    assign s_axi_araddr[64*r+:64] = 64'(s_address[Address*r+:Address]);
+  end
+  rhz_mem_arbiter #(.DataWidth(DataWidth), .Readers(Readers), .Bursts(Bursts))
+    u_arbiter (.*);
+endmodule
+)";
+  std::map<std::string, std::pair<gen::BankReaders, int64_t>> banks;
+  for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      auto &[readers, bits] =
+          banks[bank.getMemory().str() + std::to_string(bank.getBank())];
+      ++readers.count;
+      readers.inFlight += port->traffic.inFlight(unit.params.data());
+      readers.bytes += port->traffic.bytes(unit.params.data());
+      bits = unit.get("DataWidth");
+    }
+  }
+  for (const auto &[name, bank] : banks) {
+    const auto &[readers, bits] = bank;
+    if (readers.count < 2)
+      continue;
+    PlannedActor actor;
+    actor.name = name + "_arbiter";
+    actor.kind = "mem_arbiter";
+    actor.module = "narrow_arbiter";
+    actor.config = llvm::json::Object{
+        {"DataWidth", bits},
+        {"Readers", readers.count},
+        {"Bursts", readers.inFlight},
+        {"Address", int64_t(llvm::Log2_64_Ceil(uint64_t(readers.bytes)))}};
+    for (const auto &[key, value] : actor.config)
+      actor.parameters.push_back(key.str());
+    gen::Resources r = gen::costOfArbiter(readers, device.cost);
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      if (r.amount[k] > 0)
+        actor.resources[gen::kResourceNames[k]] = r.amount[k];
+    node.actors.push_back(std::move(actor));
+    node.modules["narrow_arbiter"] = {"rhz_counter.sv", "rhz_mem_arbiter.sv",
+                                      file.str()};
+    if (llvm::is_contained(node.rtl, file))
+      continue;
+    node.rtl.push_back(file.str());
+    if (auto error =
+            writer.writeFile("nodes/" + node.name + "/rtl/" + file.str(), text))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Leaves out what layers with weights in ROMs have too, so that the other sets
+/// only cost the time of their own units.
+void keepOwnUnits(PlannedNode &node) {
+  static const std::set<llvm::StringRef> known = {
+      "axis_in", "axis_out", "gearbox",     "fork",    "fifo",
+      "window",  "matvec",   "lane_reduce", "requant", "threshold",
+      "table",   "concat",   "circuit"};
+  llvm::erase_if(node.actors, [](const PlannedActor &actor) {
+    return known.count(actor.kind);
+  });
+}
+
 /// Adds the layer of `seed` to the package; nothing if it has no small option.
 llvm::Error addLayer(uint64_t seed, const std::string &name,
-                     const Device &device, gen::WeightHome home,
-                     bool ofProducts, PackageWriter &writer, Plan &plan) {
+                     const Device &device, Set set, PackageWriter &writer,
+                     Plan &plan) {
   MLIRContext context;
   NetworkBuilder n(context, seed);
-  func::FuncOp network = ofProducts ? drawProduct(n) : drawLayer(n);
+  Layer layer = set == Set::Products ? Layer{drawProduct(n)}
+                : set == Set::Moves  ? drawMove(n, seed)
+                : set == Set::Streamed && n.draw(0, 3) == 0
+                    ? Layer{drawReaders(n)}
+                    : Layer{drawLayer(n)};
   auto known = planbuild::contextOf(device, device.clockMhz);
   if (!known)
     return known.takeError();
   gen::DeviceContext &d = *known;
-  if (home == gen::WeightHome::Resident)
+  gen::WeightHome home = gen::WeightHome::Rom;
+  if (set == Set::Resident) {
+    home = gen::WeightHome::Resident;
     d.residents = gen::Residents::All;
-  if (home == gen::WeightHome::Streamed)
+  } else if (set == Set::Streamed) {
+    home = gen::WeightHome::Streamed;
     d.streaming = gen::Streaming::All;
+  }
   explore::NodeResult result;
-  result.function = network;
-  result.selections = drawOffers(n, network, home, d);
+  result.function = layer.network;
+  result.selections = drawOffers(n, layer.network, home, layer.isWide, d);
   if (result.selections.empty())
     return llvm::Error::success();
-  gen::Border border{device.name, device.clockMhz, device.streamBits};
+  gen::Border border{device.name, device.clockMhz,
+                     std::min<int64_t>(device.streamBits, kMostBorderBits)};
   border.memories = d.memories;
+  border.cost = &d.cost;
+  border.dies = layer.dies;
+  if (layer.isWide)
+    border.dataWidth = gen::kWideBorder;
+  if (layer.dies.count > 1)
+    for (gen::Selection &selection : result.selections)
+      selection.die =
+          (border.dies.border + int(n.draw(1, 2))) % layer.dies.count;
   result.design =
-      gen::buildDesign(network, result.selections, border, result.images);
+      gen::buildDesign(layer.network, result.selections, border, result.images);
   if (failed(gen::sizeBuffers(result.design)))
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
   PlannedNode node = planbuild::describeNode(name, result, d);
   if (!isSmall(node))
     return llvm::Error::success();
+  if (set != Set::Rom)
+    keepOwnUnits(node);
+  if (node.actors.empty())
+    return llvm::Error::success();
   node.family = device.family;
   node.address = uint16_t(plan.nodes.size() + 1);
   if (llvm::Error error = planbuild::writeNode(writer, node, result))
+    return error;
+  if (llvm::Error error = addArbiters(result, d, writer, node))
     return error;
   plan.nodes.push_back(std::move(node));
   return llvm::Error::success();
 }
 
 llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
-                  gen::WeightHome home, bool ofProducts,
-                  const std::string &target) {
+                  Set set, const std::string &target) {
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
+  if ((set == Set::Resident || set == Set::Streamed) && !device->memory)
+    return llvm::createStringError("%s has no memory to read weights from",
+                                   deviceName.c_str());
   auto writer = PackageWriter::create(target);
   if (!writer)
     return writer.takeError();
@@ -260,7 +485,7 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   plan.goal = "random";
   while (int64_t(plan.nodes.size()) < count)
     if (auto error = addLayer(seed++, "p" + std::to_string(plan.nodes.size()),
-                              *device, home, ofProducts, **writer, plan))
+                              *device, set, **writer, plan))
       return error;
   if (auto error = (*writer)->writePlan(plan))
     return error;
@@ -273,24 +498,22 @@ int main(int argc, char **argv) {
   std::string device = "xczu3eg", target;
   int64_t count = 100;
   uint64_t seed = 1;
-  bool resident = false, streamed = false, products = false;
+  Set set = Set::Rom;
+  const std::map<std::string, Set> sets = {{"rom", Set::Rom},
+                                           {"resident", Set::Resident},
+                                           {"streamed", Set::Streamed},
+                                           {"products", Set::Products},
+                                           {"moves", Set::Moves}};
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
-  app.add_flag("--resident", resident,
-               "weights in memories that are filled when the design starts");
-  app.add_flag("--streamed", streamed,
-               "weights that are read from a memory for every frame")
-      ->excludes("--resident");
-  app.add_flag("--products", products, "products of two tensors")
-      ->excludes("--resident")
-      ->excludes("--streamed");
+  app.add_option("--set", set,
+                 "layers by where their weights lie (rom, resident, streamed), "
+                 "products of two tensors, or moves")
+      ->transform(CLI::Transformer(sets));
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);
-  gen::WeightHome home = streamed   ? gen::WeightHome::Streamed
-                         : resident ? gen::WeightHome::Resident
-                                    : gen::WeightHome::Rom;
-  if (llvm::Error error = write(device, count, seed, home, products, target)) {
+  if (llvm::Error error = write(device, count, seed, set, target)) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }

@@ -26,6 +26,12 @@ import framework  # noqa: E402
 import networks  # noqa: E402
 
 DEVICES = ("xczu3eg", "lfe5u-85f")
+# What rhizome-points draws, and the devices for it: weights that are loaded or
+# streamed need a memory outside the chip, and the port of one is wider than
+# that of the other.
+SETS = {"rom": DEVICES, "resident": ("xczu7ev",),
+        "streamed": ("xczu7ev", "xcvu9p-slr"), "products": DEVICES,
+        "moves": DEVICES}
 # In addition to all networks on DEVICES, unless only quick goals are requested:
 # networks too large for the smaller ones, and many multipliers of each kind.
 EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),
@@ -134,17 +140,11 @@ def compile_network(options, network, goal, device, folder):
     return package, note
 
 
-def random_points(options, device, folder):
-    kind = ("loaded" if options.resident else
-            "streamed" if options.streamed else
-            "products" if options.products else "points")
+def random_points(options, kind, device, folder):
     package = folder / f"{kind}-{device}-{options.seed}-{options.random}.rhz"
     done = subprocess.run(
         [options.points, "--device", device, "--count", str(options.random),
-         "--seed", str(options.seed), "-o", package,
-         *(["--resident"] if options.resident else []),
-         *(["--streamed"] if options.streamed else []),
-         *(["--products"] if options.products else [])],
+         "--seed", str(options.seed), "--set", kind, "-o", package],
         capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(done.stderr.strip())
@@ -158,12 +158,14 @@ def jobs_of(options):
                 lambda folder: compile_network(options, network, goal, device,
                                                folder))
 
-    def points_job(device):
-        return (f"random {options.seed}+{options.random}", device,
-                lambda folder: (random_points(options, device, folder), ""))
+    def points_job(kind, device):
+        return (f"{kind} {options.seed}+{options.random}", device,
+                lambda folder: (random_points(options, kind, device, folder),
+                                ""))
 
     if options.random:
-        return [points_job(device) for device in options.devices]
+        return [points_job(kind, device) for kind in options.sets
+                for device in options.devices or SETS[kind]]
     chosen = options.networks or [
         n.name for n in networks.NETWORKS.values() if n.bench]
     count = {"quick": 1, "two": 2, "all": 3}[options.goals]
@@ -174,7 +176,7 @@ def jobs_of(options):
             print(f"SKIPPED: {network.path} is missing")
             continue
         for goal in network.goals[:count]:
-            for device in options.devices:
+            for device in options.devices or DEVICES:
                 jobs.append(network_job(network, goal, device))
         for extra, goal, device in EXTRA:
             if extra == name and count > 1:
@@ -190,8 +192,7 @@ def value(row, side, resource):
 
 
 def has_lut_products(row):
-    return row["cell"] in ("matvec", "matmul", "lane_reduce", "requant") and (
-        row["config"].get("Style") == 0)
+    return row["config"].get("Style") == 0
 
 
 def errors(rows, resource):
@@ -226,7 +227,7 @@ def summary(title, rows):
             line[resource + "_worst"] = 100 * max(sizes)
         if small:
             line[resource + "_off"] = max(abs(d) for d, _ in small)
-    for resource in EXACT[:2]:
+    for resource in EXACT:
         line[resource] = sum(value(r, "predicted", resource) !=
                              value(r, "measured", resource) for r in rows)
     line["depth"] = max((r["depth"] for r in rows), default=0)
@@ -302,6 +303,7 @@ TOTALS = (("network", "source", None), ("device", "device", None),
           ("%", "lut_off", 1), ("FF", "ff", 0), ("plan", "ff_plan", 0),
           ("%", "ff_off", 1), ("DSP", "dsp", 0), ("plan", "dsp_plan", 0),
           ("BRAM", "bram", 1), ("plan", "bram_plan", 1),
+          ("URAM", "uram", 0), ("plan", "uram_plan", 0),
           ("levels", "depth", 0), ("s", "seconds", 0))
 ERRORS = (("", "title", None), ("actors", "actors", 0),
           ("LUT >500", "lut_large", 0), ("median %", "lut_median", 1),
@@ -310,6 +312,7 @@ ERRORS = (("", "title", None), ("actors", "actors", 0),
           ("median %", "ff_median", 1), ("90th", "ff_90", 1),
           ("worst", "ff_worst", 1), ("small, worst", "ff_off", 0),
           ("DSP wrong", "dsp", 0), ("BRAM wrong", "bram", 0),
+          ("URAM wrong", "uram", 0),
           ("levels", "depth", 0))
 WORST_COLUMNS = (("", "what", None), ("actor", "name", None),
                  ("cell", "cell", None), ("of", "source", None),
@@ -319,7 +322,7 @@ WORST_COLUMNS = (("", "what", None), ("actor", "name", None),
 
 def total(source, device, note, answer, rows):
     line = {"source": source, "device": device, "note": note}
-    for resource in ("lut", "ff", "dsp", "bram"):
+    for resource in ("lut", "ff", "dsp", "bram", "uram"):
         measured = answer["measured"].get(resource, 0)
         planned = answer["predicted"].get(resource, 0)
         line[resource], line[resource + "_plan"] = measured, planned
@@ -340,9 +343,10 @@ MULTIPLIERS = (("multipliers", "title", None), ("units", "units", 0),
 def products_of(row):
     """Products of weights and activations per cycle in a unit."""
     config = row["config"]
-    if row["cell"] == "matvec":
+    if row["cell"].startswith("matvec"):
         return config["Pixels"] * config["Pe"] * config["Simd"]
-    if row["cell"] == "lane_reduce" and config["Op"] == 0:
+    if row["cell"].startswith(("depthwise", "lane_reduce")) and (
+            config.get("Op", 0) == 0):
         return config["Pixels"] * config["Lanes"] * config["Taps"]
     return 0
 
@@ -350,7 +354,7 @@ def products_of(row):
 def tree_bits(row):
     """LUTs of the adder trees: one per bit of each adder."""
     config = row["config"]
-    terms = config["Simd"] if row["cell"] == "matvec" else config["Taps"]
+    terms = config["Simd"] if "Simd" in config else config["Taps"]
     width, bits = config["XWidth"] + config["WWidth"], 0
     dots = products_of(row) // terms
     if config["Style"] == 2:
@@ -475,21 +479,19 @@ def arguments():
     framework.rhizome_option(parser)
     parser.add_argument("--points", default=ROOT / "build/bin/rhizome-points",
                         help="the program that draws option points")
-    parser.add_argument("--devices", default=",".join(DEVICES),
-                        type=lambda text: text.split(","),
-                        help="names, separated by commas")
+    parser.add_argument("--devices", type=lambda text: text.split(","),
+                        help="names, separated by commas; default: "
+                        + ",".join(DEVICES) + ", and what a set needs")
     parser.add_argument("--goals", choices=("quick", "two", "all"),
                         default="all", help="how many of each network's goals")
     parser.add_argument("--random", type=int, default=0, metavar="N",
                         help="N random layers instead of networks")
-    parser.add_argument("--resident", action="store_true",
-                        help="random points whose weights are loaded when the "
-                             "design starts (--devices with a memory)")
-    parser.add_argument("--streamed", action="store_true",
-                        help="random points whose weights are read from a "
-                             "memory for every frame")
-    parser.add_argument("--products", action="store_true",
-                        help="random products of two tensors")
+    parser.add_argument("--sets", default=",".join(SETS), metavar="LIST",
+                        type=lambda text: text.split(","),
+                        help="of random layers: weights that are in ROMs (rom), "
+                        "loaded (resident) or read for every frame (streamed), "
+                        "products of two tensors, and moves: what moves or "
+                        "keeps elements; default: all")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",

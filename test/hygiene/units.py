@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hardware units are described once: no core folder refers to a unit kind by name,
 and docs/units.md matches the records of rtl/units. With --update the page
-is rewritten.
+is rewritten. The resources of each kind have been measured: bench/points.json or
+bench/resources.json contains a module of it.
 
     units.py BUILD [--update]"""
 import json
@@ -52,6 +53,14 @@ def main():
     kinds = json.loads((build / "rtl/units.json").read_text())["kinds"]
     names = {unit["kind"] for unit in kinds.values()}
     names |= {name for unit in kinds.values() for name in unit["characterized"]}
+    measured = set()
+    for name in ("points", "resources"):
+        rows = json.loads((ROOT / f"bench/{name}.json").read_text())
+        measured |= {row["cell"] for row in rows}
+    for kind in sorted({unit["kind"] for unit in kinds.values()} - measured):
+        problems.append(f"bench/points.json: contains no {kind}; let "
+                        "bench/points.cpp draw it (docs/howto/"
+                        "measure-resources.md)")
     words = re.compile('"(' + "|".join(sorted(names, key=len, reverse=True)) + ')"')
     for path in tracked(".cpp", ".h"):
         if not path.startswith(CORE) or path.startswith(GENERATORS):
