@@ -159,8 +159,9 @@ struct Lacking {
   bool blocks = false, luts = false;
 };
 static Lacking lackingBy(const Limit &limit) {
-  // Any of them may be what a die has too little of.
-  if (limit.kind == Limit::Kind::Dies)
+  // Any of them may be what a die or a device has too little of.
+  if (limit.kind == Limit::Kind::Dies ||
+      (limit.kind == Limit::Kind::Cuts && limit.resource.empty()))
     return {true, true};
   if (limit.kind != Limit::Kind::Resource && limit.kind != Limit::Kind::Cuts)
     return {};

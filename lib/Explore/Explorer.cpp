@@ -179,8 +179,9 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
     return resource;
   if (open.places.size() > 1) {
     Limit cuts{Limit::Kind::Cuts};
-    cuts.resource =
-        gen::kResourceNames[scarcest(overrun.need, overrun.budget).first];
+    if (isLarge(open))
+      cuts.resource =
+          gen::kResourceNames[scarcest(overrun.need, overrun.budget).first];
     return cuts;
   }
   return {open.places[0].dies.count() > 1 ? Limit::Kind::Dies

@@ -34,7 +34,9 @@ struct Limit {
   std::string stage, other;        ///< operations, by the model's node
   int place = -1, otherPlace = -1; ///< where these two are pinned
   std::string device;
-  std::string resource; ///< "lut"; the memory's name; of cuts, the scarcest
+  /// "lut"; the memory's name; where cuts of a large problem limit, the
+  /// scarcest one.
+  std::string resource;
   double needed = 0, available = 0;
   int64_t beats = 0, bits = 0; ///< of a frame at the border
   double seconds = 0;          ///< the least latency found; of a loop
