@@ -202,7 +202,7 @@ def test_goals_out_of_reach_name_the_limit():
     with pytest.raises(rhizome.GoalError) as caught:
         rhizome.compile(DIGITS, goal="throughput=1e12/s", output="unused.rhz")
     assert "border" in caught.value.limit and "accept_nearest" in str(caught.value)
-    assert caught.value.nearest["interval_cycles"] == 72
+    assert caught.value.nearest["interval_cycles"] == 128
 
 
 def test_wrong_options_and_files_are_told_apart(tmp_path):
