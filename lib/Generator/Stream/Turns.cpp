@@ -102,26 +102,23 @@ struct Turn {
     return makeWindow(p.w, p.x.width, p.padValue, reading);
   }
   Actor unit(int64_t layers) const {
-    return Actor(unit::MatvecTurns::kKind, "turns",
-                 {{"Layers", layers},
-                  {"Pe", pe},
-                  {"Simd", lanes},
-                  {"XWidth", p.x.width},
-                  {"XSigned", p.x.isSigned},
-                  {"WWidth", p.weightBits},
-                  {"AccWidth", accBits},
-                  {"Folds", folds()},
-                  {"OutFolds", outFolds()},
-                  {"Vectors", p.positions()},
-                  {"Bias", p.bias},
-                  {"Style", style},
-                  {"Places", places(results())}});
+    Actor actor = computing(unit::MatvecTurns::kKind, "turns");
+    actor.set("Layers", layers);
+    actor.set("Vectors", p.positions());
+    actor.set("Places", places(results()));
+    return actor;
   }
   /// The products alone, for one layer.
   Actor products() const {
-    return Actor(unit::Matvec::kKind, "layer",
-                 {{"Pixels", 1},
-                  {"Pe", pe},
+    Actor actor = computing(unit::Matvec::kKind, "layer");
+    actor.set("Pixels", 1);
+    actor.set("frameBeats", results());
+    return actor;
+  }
+  /// A unit with what both have.
+  Actor computing(StringRef kind, const char *name) const {
+    return Actor(kind, name,
+                 {{"Pe", pe},
                   {"Simd", lanes},
                   {"XWidth", p.x.width},
                   {"XSigned", p.x.isSigned},
@@ -130,8 +127,7 @@ struct Turn {
                   {"Folds", folds()},
                   {"OutFolds", outFolds()},
                   {"Bias", p.bias},
-                  {"Style", style},
-                  {"frameBeats", results()}});
+                  {"Style", style}});
   }
   /// Whether the layer needs fewer bits of the unit's results.
   bool narrows() const { return accBits > p.accBits; }
