@@ -71,9 +71,11 @@ rhizome::simulateRtl(const Package &package,
                      const SimOptions &options) {
   const Plan &plan = package.plan();
   if (plan.nodes.size() != 1)
-    return createStringError("the package has %zu nodes; the level 'rtl' "
-                             "simulates packages of one node",
-                             plan.nodes.size());
+    return createStringError(
+        "the package has %zu nodes; the level 'rtl' "
+        "simulates packages of one node; remedy: the level "
+        "'cluster' simulates several",
+        plan.nodes.size());
   const PlannedNode &node = plan.nodes.front();
   if (frames.empty())
     return createStringError("there are no frames to simulate");
