@@ -360,7 +360,8 @@ def kernel_refusals(suite):
     refuse("gradient.cfd", fixed, "'gradient.cfd:9:1' (tensor.insert_slice, 3 "
            "times): no hardware is built for 'tensor.insert_slice' yet",
            "leave the device out")
-    refuse("heat.cfd", fixed, "an index that is not a loop", "heat.cfd:8:17")
+    refuse("heat.cfd", fixed, "'heat.cfd:8:24', 'heat.cfd:8:46'",
+           "tensor.extract_slice")
     refuse("interpolation.cfd", ("--numbers", "fixed<40,40>"),
            "have 80 bits; a word of a stream has at most 64")
     refuse("interpolation.cfd", (*fixed, "--target", "cpu"), "--target")

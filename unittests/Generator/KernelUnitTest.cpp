@@ -266,6 +266,49 @@ std::string randomKernel(std::mt19937_64 &rng) {
   return text;
 }
 
+/// A convolution whose input is read at sums of loops: from an offset, with
+/// steps and dilations, and backwards along its second dimension.
+std::string randomConvolution(std::mt19937_64 &rng) {
+  auto below = [&](int64_t n) { return int64_t(rng() % uint64_t(n)); };
+  auto text = [](int64_t n) { return std::to_string(n); };
+  const int64_t rows = 1 + below(4), columns = 1 + below(4);
+  const int64_t a = 1 + below(3), c = 1 + below(3), step = 1 + below(2);
+  const int64_t dilation = 1 + below(3), offset = below(3);
+  std::string u = text(offset + step * (rows - 1) + dilation * (a - 1) + 1) +
+                  "x" + text(columns + c - 1 + below(2)) + "xf64";
+  std::string w = text(a) + "x" + text(c) + "xf64";
+  std::string v = text(rows) + "x" + text(columns) + "xf64";
+  std::string maps = "affine_map<(i,j,a,c) -> (i * " + text(step) + " + a * " +
+                     text(dilation) + " + " + text(offset) + ", j - c + " +
+                     text(c - 1) +
+                     ")>, affine_map<(i,j,a,c) -> (a, c)>, "
+                     "affine_map<(i,j,a,c) -> (i,j)>";
+  auto tensor = [](const std::string &shape) {
+    return "tensor<" + shape + ">";
+  };
+  return "func.func @f(%u: " + tensor(u) + ", %w: " + tensor(w) + ") -> " +
+         tensor(v) + " {\n%z = arith.constant 0.0 : f64\n%e = " +
+         "tensor.empty() : " + tensor(v) +
+         "\n%i = linalg.fill ins(%z : f64) outs(%e : " + tensor(v) + ") -> " +
+         tensor(v) + "\n%s = linalg.generic {indexing_maps = [" + maps +
+         "], iterator_types = [\"parallel\", \"parallel\", \"reduction\", "
+         "\"reduction\"]} ins(%u, %w : " +
+         tensor(u) + ", " + tensor(w) + ") outs(%i : " + tensor(v) +
+         ") {\n^bb0(%x: f64, %y: f64, %o: f64):\n%p = arith.mulf %x, %y : "
+         "f64\n%q = arith.addf %o, %p : f64\nlinalg.yield %q : f64\n} -> " +
+         tensor(v) + "\nreturn %s : " + tensor(v) + "\n}\n";
+}
+
+TEST_F(KernelUnits, IndicesMayBeSumsOfLoops) {
+  if (!test::haveTool("iverilog"))
+    return;
+  for (int round = 0; round < 6; ++round) {
+    simulate(randomConvolution(rng), fixed(3, 9), {32 * 8}, 2, round % 2 != 0);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
 TEST_F(KernelUnits, RandomShapesFormatsAndPeriods) {
   if (!test::haveTool("iverilog"))
     return;

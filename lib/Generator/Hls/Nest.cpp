@@ -107,19 +107,50 @@ FailureOr<Nest> scheduleNest(linalg::GenericOp op,
   return nest;
 }
 
-std::vector<int64_t> stridesOf(const Nest &nest, OpOperand &operand) {
+bool isLinear(AffineExpr index) {
+  switch (index.getKind()) {
+  case AffineExprKind::Constant:
+  case AffineExprKind::DimId:
+    return true;
+  case AffineExprKind::Add:
+  case AffineExprKind::Mul: {
+    // A product has a constant as its right factor.
+    auto both = cast<AffineBinaryOpExpr>(index);
+    return isLinear(both.getLHS()) && isLinear(both.getRHS());
+  }
+  default:
+    return false;
+  }
+}
+
+/// Adds `scale` times an index to what a nest reads.
+static void addIndex(Reach &reach, AffineExpr index, int64_t scale,
+                     ArrayRef<unsigned> order) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
+    reach.first += scale * constant.getValue();
+  } else if (auto loop = dyn_cast<AffineDimExpr>(index)) {
+    auto at = llvm::find(order, loop.getPosition()) - order.begin();
+    reach.steps[size_t(at)] += scale;
+  } else if (auto both = cast<AffineBinaryOpExpr>(index);
+             both.getKind() == AffineExprKind::Add) {
+    addIndex(reach, both.getLHS(), scale, order);
+    addIndex(reach, both.getRHS(), scale, order);
+  } else {
+    int64_t factor = cast<AffineConstantExpr>(both.getRHS()).getValue();
+    addIndex(reach, both.getLHS(), scale * factor, order);
+  }
+}
+
+Reach reachOf(const Nest &nest, OpOperand &operand) {
   linalg::GenericOp op = nest.op;
   AffineMap map = op.getMatchingIndexingMap(&operand);
   auto shape = cast<RankedTensorType>(operand.get().getType()).getShape();
-  std::vector<int64_t> steps;
-  for (unsigned loop : nest.order) {
-    int64_t step = 0, stride = 1;
-    for (unsigned d = unsigned(shape.size()); d-- > 0; stride *= shape[d])
-      if (cast<AffineDimExpr>(map.getResult(d)).getPosition() == loop)
-        step += stride;
-    steps.push_back(step);
-  }
-  return steps;
+  Reach reach;
+  reach.steps.resize(nest.order.size());
+  int64_t stride = 1;
+  for (unsigned d = unsigned(shape.size()); d-- > 0; stride *= shape[d])
+    addIndex(reach, map.getResult(d), stride, nest.order);
+  return reach;
 }
 
 std::optional<APInt> uniformValue(Value tensor) {

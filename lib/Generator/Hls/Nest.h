@@ -19,9 +19,15 @@ void cutProducts(mlir::linalg::GenericOp op, const CostContext &context);
 /// result is scheduled wrongly.
 mlir::FailureOr<Nest> scheduleNest(mlir::linalg::GenericOp op,
                                    const cost::LogicPace &pace);
-/// By loop of `nest.order`, how far a step moves in the operand's elements,
-/// in row-major order. All its indices are loops.
-std::vector<int64_t> stridesOf(const Nest &nest, mlir::OpOperand &operand);
+/// True if an index is a constant plus multiples of loops.
+bool isLinear(mlir::AffineExpr index);
+/// The elements that a nest reads or writes, counted in row-major order.
+struct Reach {
+  int64_t first = 0;          ///< in the first iteration
+  std::vector<int64_t> steps; ///< by loop of `Nest::order`
+};
+/// All indices of the operand are linear.
+Reach reachOf(const Nest &nest, mlir::OpOperand &operand);
 /// The constant that all of a tensor's elements have; nothing if they differ
 /// or are computed.
 std::optional<llvm::APInt> uniformValue(mlir::Value tensor);

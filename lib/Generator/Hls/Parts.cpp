@@ -95,11 +95,12 @@ void Parts::checkNest(linalg::GenericOp op) {
       continue;
     }
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    if (llvm::all_of(map.getResults(), llvm::IsaPred<AffineDimExpr>))
+    if (op.isDpsInit(&operand)
+            ? llvm::all_of(map.getResults(), llvm::IsaPred<AffineDimExpr>)
+            : llvm::all_of(map.getResults(), isLinear))
       continue;
     refuse(*op, op.getLoc(),
-           "an index that is not a loop, such as i+1, is not built yet",
-           kOnCpu);
+           "an index that is not a sum of loops is not built yet", kOnCpu);
     break;
   }
   Value before = op.getBody()->getArgument(op.getNumDpsInputs());
