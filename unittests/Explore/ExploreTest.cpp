@@ -182,6 +182,31 @@ TEST(Explore, RomsMoveToLutsWhereBlocksAreScarce) {
   EXPECT_GT(price[1], price[64]);
 }
 
+TEST(Explore, LargeTablesOfParametersMayBeInEitherMemory) {
+  MLIRContext context;
+  NetworkBuilder n(context);
+  auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+  n.begin({1, 4096}, byte);
+  n.dense("fc", 4096);
+  n.requantize("fc", byte, /*unit=*/false, /*perChannel=*/true);
+  func::FuncOp f = n.end();
+  int inBlocks = 0, inLuts = 0;
+  f.walk([&](osa::RequantizeOp op) {
+    for (const gen::Offer &offer :
+         gen::findGenerator("stream")->offers(op.getOperation(), {}, ku060())) {
+      if (offer.key.text().find("lanes=1&") == std::string::npos)
+        continue;
+      bool isBlock = offer.resources.bram() > 0;
+      (isBlock ? inBlocks : inLuts) += 1;
+      EXPECT_EQ(offer.body.back().get("Block"), isBlock);
+      EXPECT_EQ(offer.key.text().find("table=lut") == std::string::npos,
+                isBlock);
+    }
+  });
+  EXPECT_GT(inBlocks, 0);
+  EXPECT_EQ(inBlocks, inLuts);
+}
+
 TEST(Explore, TheLeastLatencyIsSoughtAtAllPricesOfBlocks) {
   MLIRContext context;
   int quicker = 0;

@@ -255,6 +255,25 @@ std::vector<Actor> unitVariants(Operation *op, const BeatFormat &in,
   }
   return variants;
 }
+
+/// Adds an offer; if its parameters take more than a block or two, also with
+/// them in LUTs: which of the two is scarce depends on the plan.
+void addPlaced(std::vector<Offer> &offers, Offer offer,
+               const DeviceContext &device) {
+  constexpr double kLarge = 2; // blocks
+  Offer inLuts = offer;
+  finish(offer, device);
+  const bool isLarge =
+      offer.body.back().is<unit::Requant>() && offer.resources.bram() >= kLarge;
+  offers.push_back(std::move(offer));
+  if (!isLarge)
+    return;
+  DeviceContext other = device;
+  other.cost.lutsOfABlock = INFINITY;
+  inLuts.key.add("table", "lut");
+  finish(inLuts, other);
+  offers.push_back(std::move(inLuts));
+}
 } // namespace
 
 std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
@@ -309,8 +328,7 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
                         .add("lanes", in.lanes)
                         .add("row", in.row);
       variant.body.chain(std::move(unit), out);
-      finish(variant, device);
-      offers.push_back(std::move(variant));
+      addPlaced(offers, std::move(variant), device);
     }
   }
   return offers;
