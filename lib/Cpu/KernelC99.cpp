@@ -182,6 +182,11 @@ void C99Printer::visit(Operation &op) {
            << type.getNumElements() << "];\n";
     return;
   }
+  // The offset is in the type.
+  if (auto part = dyn_cast<memref::SubViewOp>(op)) {
+    names[part] = nameOf(part.getSource());
+    return;
+  }
   if (auto load = dyn_cast<affine::AffineLoadOp>(op)) {
     std::string from =
         element(load.getMemRef(), load.getAffineMap(), load.getMapOperands());

@@ -94,7 +94,8 @@ def distance(a, b):
 
 def kernels(suite):
     """Examples, C, C++, C99."""
-    for name in ("helmholtz", "interpolation", "gradient", "heat"):
+    for name in ("helmholtz", "interpolation", "gradient", "heat",
+                 "convolution", "pooling"):
         source = EXAMPLES / f"{name}.cfd"
         result = suite.run("simulate", source, "--level", "functional",
                            "-n", "3", "--json")

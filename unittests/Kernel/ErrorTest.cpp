@@ -95,6 +95,66 @@ TEST(Errors, AllAtOnceWithCaretsNotesAndRemedies) {
             "      ^\n");
 }
 
+/// The same with "; remedy: …" after each.
+static std::string remediesOf(const std::string &text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  std::string errors = errorsOf(text), out;
+  llvm::StringRef(errors).split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    if (line.contains(": error: "))
+      out += (out.empty() ? "" : "\n") + line.str();
+    else if (line.starts_with("  remedy: "))
+      out += "; " + line.ltrim().str();
+  return out;
+}
+
+TEST(Errors, SumsOfIndices) {
+  const std::string head = "var input u : [8 9]\nvar input w : [3 3]\n"
+                           "var input x : [8] halo [1:0]\nvar t : [8]\n"
+                           "var output v : [8]\n";
+  const std::pair<const char *, const char *> wrong[] = {
+      {"v[i] = sum(a) w[a,0] * u[i+a-1,0]\n",
+       "6:26: error: 'i + a - 1' reaches outside dimension 0 of 'u': it runs "
+       "from -1 to 8; remedy: declare a halo: var input u : [8 9] halo [1 0]"},
+      {"v[i] = sum(a) w[a,0] * x[2*i+a]\n",
+       "6:26: error: '2*i + a' reaches outside dimension 0 of 'x': it runs "
+       "from "
+       "0 to 16; remedy: declare a halo: var input x : [8] halo [1:9]"},
+      {"t[i] = u[i,0]\nv[i] = t[9 - i]\n",
+       "7:10: error: '-i + 9' reaches outside dimension 0 of 't': it runs from "
+       "2 to 9; remedy: shorten its indices' ranges, or make it longer"},
+      {"v[i] = sum(a) u[i,2*a]\n",
+       "6:12: error: the range of the index 'a' does not follow from any "
+       "subscript; remedy: say it where the index is introduced: a : 3"},
+      {"v[i] = sum(a) x[i]\n", "6:12: error: nothing is subscripted by the "
+                               "index 'a'; remedy: its range "
+                               "follows from a subscript"},
+      {"v[i] = sum(a : 2) w[a,0] * x[i]\n",
+       "6:21: error: the index 'a' runs to 3 in dimension 0 of 'w' and to 2 in "
+       "its range; remedy: write a + 0 to read a part of the dimension"},
+      {"v[i] = sum(a : 0) u[i,a+1]\n",
+       "6:12: error: the index 'a' has no values; remedy: its range is at "
+       "least 1"},
+      {"v[2*i] = x[i]\n",
+       "6:3: error: an offset or a sum on the left side; remedy: shift the "
+       "right side instead"},
+      {"v[i] = x[i+]\n", "6:12: error: expected an index or a number, not ']'"},
+      {"v[i] = x[2*3]\n",
+       "6:12: error: expected the name of an index after '*', not '3'"},
+      {"v[i] = x[i*2000000]\n",
+       "6:12: error: 2000000 is too large for a factor"},
+      {"v[i] = x[1000000*i+1000000*i]\n",
+       "6:20: error: the factors of 'i' are together 2000000; remedy: at most "
+       "1048576 are taken"},
+      {"v[i] = x[i+a]\n",
+       "6:10: error: the index 'a' is neither on the left side nor reduced; "
+       "remedy: write sum(a) before the product, or put it on the left"},
+  };
+  for (auto [text, message] : wrong)
+    EXPECT_EQ(remediesOf(head + text), std::string("k.cfd:") + message)
+        << text << errorsOf(head + text);
+}
+
 TEST(Errors, FortranDeclarations) {
   auto firstOf = [](const std::string &text) {
     return messagesOf(text + "\nvar output v : [3]\nv = v\n");

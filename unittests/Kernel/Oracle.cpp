@@ -48,8 +48,8 @@ int64_t Evaluator::placeOf(int variable,
   for (size_t d = 0; d < subscripts.size(); ++d) {
     int64_t at =
         subscripts[d].offset + program.variables[variable].halo[d].first;
-    if (subscripts[d].index >= 0)
-      at += index[subscripts[d].index];
+    for (const IndexTerm &term : subscripts[d].terms)
+      at += term.factor * index[term.index];
     place += at * strides[variable][d];
   }
   return place;
@@ -144,8 +144,8 @@ void Evaluator::run(std::map<std::string, std::vector<double>> &values) {
     index.assign(statement.extents.size(), 0);
     std::vector<int> over;
     for (const Subscript &subscript : statement.subscripts)
-      if (subscript.index >= 0)
-        over.push_back(subscript.index);
+      if (!subscript.isNumber())
+        over.push_back(subscript.index());
     // A statement may read what it assigns.
     std::vector<double> fresh = tensors[statement.target];
     bool narrow = program.variables[statement.target].bits == 32;

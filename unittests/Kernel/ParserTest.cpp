@@ -93,6 +93,22 @@ TEST(Parser, IndexForm) {
             "m[i] = max(j) abs(u[j, i])\n");
 }
 
+TEST(Parser, SumsOfIndices) {
+  EXPECT_EQ(statementsOf("var input w : [3 2] var input u : [8 9] halo [1 0:1] "
+                         "var output v : [8 9] "
+                         "v[i,j] = sum(a,b) w[a,b] * u[a+i-1, j+b]"),
+            "v[i, j] = sum(k, l) w[k, l] * u[i + k - 1, j + l]\n");
+  EXPECT_EQ(statementsOf("var input u : [9] var output v : [4] "
+                         "v[i] = max(a : 2) u[2*i + a + i - i]"),
+            "v[i] = max(j : 2) u[2*i + j]\n");
+  EXPECT_EQ(statementsOf("var input u : [9] var output v : [7] "
+                         "v[i] = u[i+0] + u[i+2] - u[6-i]"),
+            "v[i] = u[i + 0] + u[i + 2] - u[-i + 6]\n");
+  EXPECT_EQ(statementsOf("var input u : [8] halo [1] var output v : [] "
+                         "v[] = sum(a) u[a + 1]"),
+            "v[] = sum(i : 8) u[i + 1]\n");
+}
+
 // Integer bits and fraction bits, however they were written.
 TEST(Parser, FixedPointOfBothSpellings) {
   auto program = parsed("var input a : [3] @fixed(8,24)\n"

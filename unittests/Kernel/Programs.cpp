@@ -60,6 +60,8 @@ private:
   }
   std::string tensor(const Shape &shape);
   std::string product(const Shape &shape);
+  std::string sumWithin(int extent,
+                        const std::vector<std::pair<std::string, int>> &scope);
   std::string scalarIn(std::vector<std::pair<std::string, int>> &scope);
   std::string declaration(const Var &var);
   void statement(Var &target);
@@ -132,6 +134,26 @@ std::string Generator::product(const Shape &shape) {
          " " + std::to_string(left.size() + other) + "]]";
 }
 
+/// A sum of names in scope that stays inside `extent`; "" if there is none.
+std::string
+Generator::sumWithin(int extent,
+                     const std::vector<std::pair<std::string, int>> &scope) {
+  std::string out;
+  int low = 0, high = 0;
+  for (int i = below(3); i >= 0 && !scope.empty(); --i) {
+    auto &[name, size] = scope[below(scope.size())];
+    int factor = 1 + below(2), sign = chance(80) ? 1 : -1;
+    (sign < 0 ? low : high) += sign * factor * (size - 1);
+    out += sign < 0 ? " - " : out.empty() ? "" : " + ";
+    out += (factor > 1 ? std::to_string(factor) + "*" : "") + name;
+  }
+  int room = extent - 1 - (high - low);
+  if (out.empty() || room < 0)
+    return "";
+  int offset = below(room + 1) - low;
+  return out + (offset < 0 ? " - " : " + ") + std::to_string(std::abs(offset));
+}
+
 /// A factor of the index form over the names in scope.
 std::string
 Generator::scalarIn(std::vector<std::pair<std::string, int>> &scope) {
@@ -150,8 +172,11 @@ Generator::scalarIn(std::vector<std::pair<std::string, int>> &scope) {
       std::string index = fitting.empty() || chance(15)
                               ? std::to_string(below(v.shape[d]))
                               : fitting[below(fitting.size())];
+      std::string sum = chance(30) ? sumWithin(v.shape[d], scope) : "";
       if (v.halo && !fitting.empty() && chance(60) && !llvm::isDigit(index[0]))
         index += chance(50) ? " - 1" : " + 1";
+      else if (!sum.empty())
+        index = sum;
       out += (d ? ", " : "[") + index;
     }
     out += v.shape.empty() ? "" : "]";
@@ -161,10 +186,13 @@ Generator::scalarIn(std::vector<std::pair<std::string, int>> &scope) {
       out = v.name;
     } else {
       std::string k = "k" + std::to_string(scope.size());
-      scope.emplace_back(k, v.shape[0]);
+      bool isPart = chance(30);
+      int size = isPart ? 1 + below(v.shape[0]) : v.shape[0];
+      scope.emplace_back(k, size);
       static const char *words[] = {"sum", "min", "max", "prod"};
-      out = "(" + std::string(words[below(4)]) + "(" + k + ") " + v.name + "[" +
-            k;
+      out = "(" + std::string(words[below(4)]) + "(" + k +
+            (isPart ? " : " + std::to_string(size) : "") + ") " + v.name + "[" +
+            k + (isPart ? " + " + std::to_string(v.shape[0] - size) : "");
       for (size_t d = 1; d < v.shape.size(); ++d)
         out += ", " + std::to_string(below(v.shape[d]));
       out += "] * " + scalarIn(scope) + ")";

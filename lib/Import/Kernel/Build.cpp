@@ -185,8 +185,8 @@ static unsigned bitsOf(const Program &program, const Expr &expr) {
 
 static void collectIndices(const Expr &expr, std::vector<bool> &used) {
   for (const Subscript &subscript : expr.subscripts)
-    if (subscript.index >= 0)
-      used[subscript.index] = true;
+    for (const IndexTerm &term : subscript.terms)
+      used[term.index] = true;
   for (const ExprPtr &operand : expr.operands)
     collectIndices(*operand, used);
 }
@@ -198,8 +198,8 @@ void ModuleBuilder::emit(const Statement &one) {
   computeType = floatType(std::max(target.bits, bitsOf(program, *one.value)));
   std::vector<int> dims;
   for (const Subscript &subscript : one.subscripts)
-    if (subscript.index >= 0)
-      dims.push_back(subscript.index);
+    if (!subscript.isNumber())
+      dims.push_back(subscript.index());
   Value value = tensorOf(*one.value, dims, floatType(target.bits));
   if (dims.size() == one.subscripts.size()) {
     nameOp(value.getDefiningOp(), target);
@@ -214,7 +214,7 @@ void ModuleBuilder::emit(const Statement &one) {
         tensor::EmptyOp::create(b, loc, type.getShape(), type.getElementType());
   SmallVector<OpFoldResult> offsets, sizes, strides;
   for (auto [d, subscript] : llvm::enumerate(one.subscripts)) {
-    bool whole = subscript.index >= 0;
+    bool whole = !subscript.isNumber();
     offsets.push_back(b.getIndexAttr(whole ? 0 : subscript.offset));
     sizes.push_back(b.getIndexAttr(whole ? type.getDimSize(d) : 1));
     strides.push_back(b.getIndexAttr(1));
@@ -244,12 +244,10 @@ void ModuleBuilder::hoist(const Expr &expr, ArrayRef<int> dims) {
   temporaries[&expr] = temporary;
 }
 
-/// The variable that `access` reads. A dimension with a halo that is
-/// subscripted by an index alone is longer than the index's range: only its
-/// start is read.
+/// The variable that `access` reads. A dimension that is subscripted by an
+/// index alone may be longer than the index's range: only its start is read.
 Value ModuleBuilder::windowOf(const Expr &access,
                               ArrayRef<AffineExpr> subscripts) {
-  const Variable &variable = program.variables[access.variable];
   Value value = values[access.variable];
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<OpFoldResult> offsets, sizes, strides;
@@ -257,7 +255,7 @@ Value ModuleBuilder::windowOf(const Expr &access,
   for (auto [d, subscript] : llvm::enumerate(subscripts)) {
     int64_t size = type.getDimSize(d);
     if (isa<AffineDimExpr>(subscript))
-      size = variable.extents[d];
+      size = statement->extents[access.subscripts[d].index()];
     whole = whole && size == type.getDimSize(d);
     offsets.push_back(b.getIndexAttr(0));
     sizes.push_back(b.getIndexAttr(size));
@@ -314,11 +312,10 @@ Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims,
       SmallVector<AffineExpr> results;
       for (auto [subscript, margin] :
            llvm::zip(e.subscripts, program.variables[e.variable].halo)) {
-        AffineExpr result =
-            getAffineConstantExpr(subscript.offset + margin.first, context);
-        if (subscript.index >= 0)
-          result = dimOf(subscript.index) + result;
-        results.push_back(result);
+        AffineExpr result = getAffineConstantExpr(0, context);
+        for (const IndexTerm &term : subscript.terms)
+          result = result + dimOf(term.index) * term.factor;
+        results.push_back(result + (subscript.offset + margin.first));
       }
       return addOperand(e, windowOf(e, results), results);
     }
@@ -326,8 +323,8 @@ Value ModuleBuilder::tensorOf(const Expr &expr, ArrayRef<int> dims,
       collect(*operand);
   };
   collect(inner);
-  // A reduced index that is only subscripted with offsets takes its range from
-  // an operand without values.
+  // An index that subscripts nothing alone takes its range from an operand
+  // without values.
   SmallVector<int64_t> unbound;
   SmallVector<AffineExpr> unboundDims;
   for (size_t i = dims.size(); i < loops.size(); ++i)

@@ -393,12 +393,12 @@ static bool covers(std::vector<const std::vector<Subscript> *> parts,
     return !parts.empty();
   std::set<int64_t> numbers;
   for (const auto *part : parts)
-    if ((*part)[d].index < 0)
+    if ((*part)[d].isNumber())
       numbers.insert((*part)[d].offset);
   auto at = [&](std::optional<int64_t> number) {
     std::vector<const std::vector<Subscript> *> out;
     for (const auto *part : parts)
-      if ((*part)[d].index >= 0 || (*part)[d].offset == number)
+      if (!(*part)[d].isNumber() || (*part)[d].offset == number)
         out.push_back(part);
     return covers(std::move(out), extents, d + 1);
   };

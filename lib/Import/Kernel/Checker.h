@@ -88,7 +88,14 @@ private:
     std::string source;
   };
   std::map<std::string, IndexName> scope;
-  std::vector<std::string> indexNames; ///< by id
+  /// A subscript that is a sum; it is checked when all ranges are known.
+  struct Sum {
+    const syntax::Index *index;
+    int variable;
+    size_t dimension;
+    Subscript subscript;
+  };
+  std::vector<Sum> sums; ///< of the statement
   void indexAssignment(int target, const syntax::Assignment &assignment);
   ExprPtr indexExpr(const syntax::Node &node);
   ExprPtr accessExpr(const syntax::Node &node);
@@ -96,7 +103,11 @@ private:
   std::optional<std::vector<Subscript>>
   subscripts(int variable, const std::vector<syntax::Index> &indices, Place at,
              bool isTarget);
-  bool bindExtent(const syntax::Index &index, int64_t extent,
-                  const Variable &variable, size_t dimension);
+  bool subscript(const Variable &variable, size_t dimension,
+                 const syntax::Index &index, bool isTarget, Subscript &out);
+  bool bindExtent(llvm::StringRef name, Place at, int64_t extent,
+                  const std::string &source);
+  bool bindByOffset(const std::string &name);
+  bool checkSum(const Sum &sum);
 };
 } // namespace rhizome::kernel

@@ -28,8 +28,7 @@ bool Parser::expect(llvm::StringRef symbol, const llvm::Twine &where) {
   return false;
 }
 
-std::optional<int64_t> Parser::integer(const llvm::Twine &what, bool negative) {
-  bool minus = negative && accept("-");
+std::optional<int64_t> Parser::integer(const llvm::Twine &what, int64_t most) {
   Token token = peek();
   int64_t value;
   if (token.kind != Token::Kind::Integer) {
@@ -37,12 +36,12 @@ std::optional<int64_t> Parser::integer(const llvm::Twine &what, bool negative) {
     return std::nullopt;
   }
   take();
-  if (token.text.getAsInteger(10, value) || value > (int64_t(1) << 40)) {
+  if (token.text.getAsInteger(10, value) || value > most) {
     diagnostics.error(token.at, token.text + " is too large for " + what);
     failed = true;
     return std::nullopt;
   }
-  return minus ? -value : value;
+  return value;
 }
 
 llvm::StringRef Parser::name(const llvm::Twine &what) {
@@ -120,24 +119,79 @@ void Parser::elements() {
   file.elements = std::move(out);
 }
 
+/// A term of a sum: a name, a number, or both with '*'; false after an error.
+bool Parser::indexTerm(Index &to, bool isNegative) {
+  constexpr int64_t kMostFactor = int64_t(1) << 20;
+  const int64_t sign = isNegative ? -1 : 1;
+  Token first = peek();
+  int64_t factor = 1;
+  llvm::StringRef named;
+  if (first.isName()) {
+    named = take().text;
+    if (accept("*")) {
+      std::optional<int64_t> number = integer("a factor", kMostFactor);
+      if (!number)
+        return false;
+      factor = *number, to.isSum = true;
+    }
+  } else {
+    const bool isFactor = peek(1).is("*");
+    std::optional<int64_t> number = isFactor ? integer("a factor", kMostFactor)
+                                             : integer("an index or a number");
+    if (!number)
+      return false;
+    if (!isFactor) {
+      to.offset += sign * *number;
+      return true;
+    }
+    take();
+    named = name("the name of an index after '*'");
+    if (failed)
+      return false;
+    factor = *number, to.isSum = true;
+  }
+  auto same = llvm::find_if(
+      to.terms, [&](const Index::Term &term) { return term.name == named; });
+  if (same == to.terms.end())
+    same = to.terms.insert(same, {named, 0});
+  same->factor += sign * factor;
+  if (std::abs(same->factor) > kMostFactor) {
+    diagnostics.error(first.at,
+                      "the factors of '" + named + "' are together " +
+                          llvm::Twine(same->factor),
+                      "at most 1048576 are taken");
+    failed = true;
+  }
+  return !failed;
+}
+
 std::optional<Index> Parser::index() {
   Index out;
   out.at = peek().at;
-  if (peek().isName()) {
-    out.name = take().text;
-    if (at("+") || at("-")) {
-      bool minus = take().text == "-";
-      std::optional<int64_t> offset = integer("an offset");
-      if (!offset)
-        return std::nullopt;
-      out.offset = minus ? -*offset : *offset;
-    }
-    return out;
-  }
-  std::optional<int64_t> number = integer("an index", true);
-  if (!number)
-    return std::nullopt;
-  out.offset = *number;
+  bool isNegative = accept("-");
+  out.isSum = isNegative && peek().isName();
+  size_t count = 0;
+  do {
+    if (count++)
+      isNegative = take().text == "-", out.isSum = true;
+    if (!indexTerm(out, isNegative))
+      return std::nullopt;
+  } while (at("+") || at("-"));
+  if (out.terms.empty())
+    out.isSum = false;
+  llvm::erase_if(out.terms,
+                 [](const Index::Term &term) { return term.factor == 0; });
+  return out;
+}
+
+/// A name that a reduction introduces, perhaps with its range: a : 3.
+Index Parser::reducedIndex() {
+  Index out;
+  out.at = peek().at;
+  out.terms.push_back({name("the name of an index")});
+  if (!failed && accept(":"))
+    out.range =
+        integer("the range of '" + out.terms[0].name + "'", int64_t(1) << 32);
   return out;
 }
 
@@ -324,10 +378,11 @@ void Parser::pairs(Node &node) {
 /// Whether "(" names "," … ")" follows, none of them a variable: then `min` and
 /// `max` reduce.
 bool Parser::reductionFollows() const {
-  size_t ahead = 2;
-  for (;; ahead += 2) {
+  for (size_t ahead = 2;; ahead += 2) {
     if (!peek(ahead).isName() || declared.contains(peek(ahead).text))
       return false;
+    if (peek(ahead + 1).is(":"))
+      return true;
     if (peek(ahead + 1).is(")"))
       return true;
     if (!peek(ahead + 1).is(","))
@@ -394,10 +449,7 @@ NodePtr Parser::nameOrAccess() {
     node->name = token.text;
     take();
     do {
-      Index one;
-      one.at = peek().at;
-      one.name = name("the name of an index");
-      node->indices.push_back(one);
+      node->indices.push_back(reducedIndex());
     } while (!failed && accept(","));
     if (!failed && expect(")", "after the indices of '" + token.text + "'")) {
       // Over the whole product that follows.

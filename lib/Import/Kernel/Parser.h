@@ -49,7 +49,7 @@ private:
             const llvm::Twine &remedy = "");
   bool expect(llvm::StringRef symbol, const llvm::Twine &where);
   std::optional<int64_t> integer(const llvm::Twine &what,
-                                 bool negative = false);
+                                 int64_t most = int64_t(1) << 40);
   llvm::StringRef name(const llvm::Twine &what);
   void skipToItem();
 
@@ -58,6 +58,8 @@ private:
   void assignment();
   std::vector<Index> indexList(const llvm::Twine &what);
   std::optional<Index> index();
+  bool indexTerm(Index &to, bool isNegative);
+  Index reducedIndex();
 
   void typeDeclaration();
   void varDeclaration();

@@ -34,6 +34,7 @@ private:
   llvm::StringSet<> taken; ///< lower case
   DenseMap<Value, std::string> names;
   llvm::StringMap<DenseI64ArrayAttr> halos;
+  llvm::StringMap<SmallVector<int64_t>> shapes; ///< declared, without halos
   std::string declarations, statements, problem;
 
   std::string fresh(StringRef wanted, StringRef fallback);
@@ -52,6 +53,21 @@ private:
   Text scalar(Value value, linalg::LinalgOp op, ArrayRef<std::string> indices);
   Text access(OpOperand &operand, linalg::LinalgOp op,
               ArrayRef<std::string> indices);
+  /// A subscript: factors by loop, and an offset.
+  struct Linear {
+    SmallVector<int64_t> factors;
+    int64_t offset = 0;
+    bool isAlone = false; ///< an index over its whole dimension
+    bool isIndex() const {
+      return llvm::count(factors, 0) == int64_t(factors.size()) - 1 &&
+             llvm::is_contained(factors, 1);
+    }
+  };
+  std::optional<Linear> linear(StringRef name, size_t dimension,
+                               AffineExpr expr, linalg::LinalgOp op);
+  std::string subscript(StringRef name, size_t dimension, AffineExpr expr,
+                        linalg::LinalgOp op, ArrayRef<std::string> indices);
+  std::string rangeOf(unsigned loop, linalg::LinalgOp op);
   std::string fail(const llvm::Twine &what) {
     if (problem.empty())
       problem = what.str();
@@ -117,6 +133,7 @@ void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
   if (margins)
     for (auto [d, extent] : llvm::enumerate(extents))
       extent -= margins[2 * d] + margins[2 * d + 1];
+  shapes[name] = extents;
   llvm::raw_string_ostream os(declarations);
   if (isColumnMajor(attrs)) {
     StringRef intent = keywords == "input "    ? "IN"
@@ -265,31 +282,84 @@ Text Printer::access(OpOperand &operand, linalg::LinalgOp op,
   AffineMap map = op.getMatchingIndexingMap(&operand);
   if (map.getNumResults() == 0)
     return {found->second, Factor};
-  DenseI64ArrayAttr margins = halos.lookup(found->second);
   std::string out = found->second + "[";
-  for (auto [d, result] : llvm::enumerate(map.getResults())) {
-    int64_t offset = margins ? -margins[2 * d] : 0;
-    std::string index;
-    AffineExpr rest = result;
-    if (auto sum = dyn_cast<AffineBinaryOpExpr>(rest);
-        sum && sum.getKind() == AffineExprKind::Add)
-      if (auto constant = dyn_cast<AffineConstantExpr>(sum.getRHS())) {
-        offset += constant.getValue();
-        rest = sum.getLHS();
-      }
-    if (auto dim = dyn_cast<AffineDimExpr>(rest)) {
-      index = indices[dim.getPosition()];
-      if (offset)
-        index +=
-            (offset > 0 ? " + " : " - ") + std::to_string(std::abs(offset));
-    } else if (auto constant = dyn_cast<AffineConstantExpr>(rest)) {
-      index = std::to_string(constant.getValue() + offset);
-    } else {
-      fail("a subscript is more than an index and an offset");
-    }
-    out += (d ? ", " : "") + index;
-  }
+  for (auto [d, result] : llvm::enumerate(map.getResults()))
+    out += (d ? ", " : "") + subscript(found->second, d, result, op, indices);
   return {out + "]", Factor};
+}
+
+/// A subscript as a sum; its order is the order of the loops.
+std::string Printer::subscript(StringRef name, size_t dimension,
+                               AffineExpr expr, linalg::LinalgOp op,
+                               ArrayRef<std::string> indices) {
+  std::optional<Linear> sum = linear(name, dimension, expr, op);
+  if (!sum)
+    return fail("a subscript is more than a sum of indices");
+  std::string out;
+  for (auto [loop, factor] : llvm::enumerate(sum->factors)) {
+    if (!factor)
+      continue;
+    out += out.empty() ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ";
+    if (std::abs(factor) != 1)
+      out += std::to_string(std::abs(factor)) + "*";
+    out += indices[loop];
+  }
+  if (out.empty())
+    return std::to_string(sum->offset);
+  // An index alone runs over its whole dimension.
+  if (sum->offset || (sum->isIndex() && !sum->isAlone))
+    out += (sum->offset < 0 ? " - " : " + ") +
+           std::to_string(std::abs(sum->offset));
+  return out;
+}
+
+/// Factors of the loops and an offset, without the halo; nothing if `expr` is
+/// not such a sum.
+std::optional<Printer::Linear> Printer::linear(StringRef name, size_t dimension,
+                                               AffineExpr expr,
+                                               linalg::LinalgOp op) {
+  Linear out;
+  out.factors.resize(op.getNumLoops());
+  std::function<bool(AffineExpr, int64_t)> add = [&](AffineExpr e, int64_t by) {
+    if (auto constant = dyn_cast<AffineConstantExpr>(e))
+      return out.offset += by * constant.getValue(), true;
+    if (auto dim = dyn_cast<AffineDimExpr>(e))
+      return out.factors[dim.getPosition()] += by, true;
+    auto binary = dyn_cast<AffineBinaryOpExpr>(e);
+    if (!binary)
+      return false;
+    if (binary.getKind() == AffineExprKind::Add)
+      return add(binary.getLHS(), by) && add(binary.getRHS(), by);
+    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    return binary.getKind() == AffineExprKind::Mul && factor &&
+           add(binary.getLHS(), by * factor.getValue());
+  };
+  if (!add(expr, 1))
+    return std::nullopt;
+  if (DenseI64ArrayAttr margins = halos.lookup(name))
+    out.offset -= margins[2 * dimension];
+  if (out.isIndex() && !out.offset) {
+    size_t loop = llvm::find(out.factors, 1) - out.factors.begin();
+    out.isAlone =
+        op.getStaticLoopRanges()[loop] == shapes.lookup(name)[dimension];
+  }
+  return out;
+}
+
+/// ": 3" for a loop whose range does not follow from a subscript that it is
+/// alone.
+std::string Printer::rangeOf(unsigned loop, linalg::LinalgOp op) {
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    auto found = names.find(operand->get());
+    if (found == names.end())
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    for (auto [d, result] : llvm::enumerate(map.getResults()))
+      if (auto sum = linear(found->second, d, result, op);
+          sum && sum->isAlone && sum->factors[loop])
+        return "";
+  }
+  return " : " + std::to_string(op.getStaticLoopRanges()[loop]);
 }
 
 Text Printer::scalar(Value value, linalg::LinalgOp op,
@@ -368,7 +438,7 @@ std::string Printer::valueOf(linalg::LinalgOp op,
   const char *separator = "";
   for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
     if (kind == utils::IteratorType::reduction) {
-      out += separator + indices[i];
+      out += separator + indices[i] + rangeOf(i, op);
       separator = ", ";
     }
   return out + ") " + scalar(value, op, indices).within(Term);
@@ -382,6 +452,10 @@ void Printer::printGeneric(linalg::LinalgOp op) {
   std::vector<std::string> indices = indexNames(op.getNumLoops());
   std::string value = valueOf(op, indices), left = nameFor(op).str() + "[";
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!map.isProjectedPermutation()) {
+    fail("a result's subscript is not an index alone");
+    return;
+  }
   for (auto [d, result] : llvm::enumerate(map.getResults()))
     left +=
         (d ? ", " : "") + indices[cast<AffineDimExpr>(result).getPosition()];
@@ -390,7 +464,9 @@ void Printer::printGeneric(linalg::LinalgOp op) {
 
 void Printer::printInsert(tensor::InsertSliceOp op) {
   auto source = op.getSource().getDefiningOp<linalg::LinalgOp>();
-  if (!source || !op.hasUnitStride() || source.getNumDpsInits() != 1) {
+  if (!source || !op.hasUnitStride() || source.getNumDpsInits() != 1 ||
+      !source.getMatchingIndexingMap(source.getDpsInitOperand(0))
+           .isProjectedPermutation()) {
     fail("a slice has no notation");
     return;
   }

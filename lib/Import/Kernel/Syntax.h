@@ -11,11 +11,23 @@ namespace rhizome::kernel::syntax {
 struct Node;
 using NodePtr = std::unique_ptr<Node>;
 
-/// A subscript as written: a name with an offset, or a number.
+/// A subscript as written: names times factors and an offset. As the name of a
+/// reduction, one term and perhaps its range.
 struct Index {
+  struct Term {
+    llvm::StringRef name;
+    int64_t factor = 1;
+  };
   Place at;
-  llvm::StringRef name; ///< empty: a number
+  std::vector<Term> terms; ///< each name once; empty: a number
   int64_t offset = 0;
+  bool isSum = false;           ///< more than a name or a number was written
+  std::optional<int64_t> range; ///< sum(a : 3)
+
+  /// The name, if there is one alone; otherwise "".
+  llvm::StringRef name() const {
+    return isSum || terms.empty() ? "" : terms[0].name;
+  }
 };
 
 struct Node {

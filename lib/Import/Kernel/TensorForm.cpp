@@ -213,7 +213,8 @@ void Checker::tensorAssignment(int target, const Assignment &assignment) {
     return;
   }
   assignTensor(target, {}, *assignment.value, assignment.at);
-  markAssigned(target, std::vector<Subscript>(shape->size(), Subscript{0, 0}),
+  markAssigned(target,
+               std::vector<Subscript>(shape->size(), Subscript::ofIndex(0)),
                assignment.at);
 }
 
@@ -224,7 +225,7 @@ void Checker::assignTensor(int target, Indices prefix, const Node &node,
   if (node.kind == Kind::Stack) {
     for (auto [i, part] : llvm::enumerate(node.operands)) {
       Indices longer = prefix;
-      longer.push_back({-1, int64_t(i)});
+      longer.push_back(Subscript::number(int64_t(i)));
       assignTensor(target, longer, *part, at);
     }
     return;
@@ -235,7 +236,7 @@ void Checker::assignTensor(int target, Indices prefix, const Node &node,
   out.subscripts = prefix;
   Indices indices;
   for (int64_t extent : shapes[&node]) {
-    indices.push_back({int(out.extents.size()), 0});
+    indices.push_back(Subscript::ofIndex(int(out.extents.size())));
     out.extents.push_back(extent);
   }
   out.subscripts.insert(out.subscripts.end(), indices.begin(), indices.end());
@@ -307,8 +308,8 @@ ExprPtr Checker::tensorExpr(const Node &node, const Indices &indices) {
     const Shape &left = shapes[node.operands[0].get()];
     int k = fresh(left.back());
     auto split = indices.begin() + (left.size() - 1);
-    Indices first(indices.begin(), split), second{{k, 0}};
-    first.push_back({k, 0});
+    Indices first(indices.begin(), split), second{Subscript::ofIndex(k)};
+    first.push_back(Subscript::ofIndex(k));
     second.insert(second.end(), split, indices.end());
     return reduce({k}, apply(Operator::Multiply,
                              {tensorExpr(*node.operands[0], first),
@@ -324,7 +325,7 @@ ExprPtr Checker::tensorExpr(const Node &node, const Indices &indices) {
       int k = fresh(inner[group[0]]);
       over.push_back(k);
       for (int64_t i : group)
-        all[i] = {k, 0}, set[i] = true;
+        all[i] = Subscript::ofIndex(k), set[i] = true;
     }
     auto next = indices.begin();
     for (size_t i = 0; i < all.size(); ++i)

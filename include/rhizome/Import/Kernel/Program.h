@@ -52,11 +52,23 @@ enum class Operator {
   Tanh
 };
 
-/// One subscript: an index variable of the statement plus an offset, or just a
-/// number.
+/// An index variable of the statement times a factor.
+struct IndexTerm {
+  int index;
+  int64_t factor = 1;
+};
+
+/// One subscript: a sum of index variables, plus an offset.
 struct Subscript {
-  int index = -1; ///< -1: none
+  /// By rising index, each once, factors not 0; empty: a number.
+  std::vector<IndexTerm> terms;
   int64_t offset = 0;
+
+  static Subscript number(int64_t number) { return {{}, number}; }
+  static Subscript ofIndex(int index) { return {{{index}}, 0}; }
+  bool isNumber() const { return terms.empty(); }
+  /// The only index of a subscript on the left side; -1 for a number.
+  int index() const { return terms.empty() ? -1 : terms[0].index; }
 };
 
 struct Expr;
@@ -76,7 +88,7 @@ struct Expr {
 struct Statement {
   Place at;
   int target = -1;
-  std::vector<Subscript> subscripts; ///< of the target; without offsets
+  std::vector<Subscript> subscripts; ///< of the target: an index or a number
   std::vector<int64_t> extents;      ///< of each index variable
   ExprPtr value;
 };
