@@ -10,6 +10,7 @@
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Hls/KernelUnit.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
@@ -276,6 +277,7 @@ kernelcommands::readNumbered(const std::string &path,
   auto chosen = chooseNumbers(*loaded, options);
   if (!chosen)
     return chosen.takeError();
+  gen::hls::separateParts(loaded->func);
   NumberedKernel out;
   mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
   if (*chosen)

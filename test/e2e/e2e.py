@@ -157,6 +157,7 @@ SUITES = {
     "kernel-hardware": kernels.kernel_hardware,
     "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,
+    "kernel-parts": kernels.kernel_parts,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

@@ -14,7 +14,7 @@ Turn Unit::write(Value tensor, Value turn) {
   Value issue = both(both(turn, inverse(isIssued)), isAdvancing);
   Walk w = walkOver(tensor, issue);
   read(tensor, 0, turn, w.addresses[0]);
-  stores[tensor].ports[0].read.getEnableMutable().assign(
+  stores[viewOf(tensor).base].ports[0].read.getEnableMutable().assign(
       either(inverse(turn), isAdvancing));
   isLast = state(1, isAdvancing);
   Value lastIssue = both(issue, w.isLast);
@@ -54,6 +54,8 @@ void Unit::build(StringRef name) {
   isIssued = state(1, Value());
   int64_t number = 0;
   auto store = [&](Value tensor) {
+    if (stores.count(tensor))
+      return;
     std::string memory = "m" + std::to_string(number);
     stores[tensor].memory = rtl::MemoryOp::create(
         b, loc,
@@ -75,15 +77,14 @@ void Unit::build(StringRef name) {
     Value data = inData;
     if (widthOf(tensor) < inBits)
       data = rtl::ExtractOp::create(b, loc, bits(widthOf(tensor)), inData, 0);
-    rtl::WriteOp::create(b, loc, stores[tensor].memory, w.addresses[0], data,
-                         clock, take);
+    put(tensor, w.addresses[0], data, take);
     isReady = either(isReady, turn);
     Value last = both(take, w.isLast);
     end({last, last});
     unit.readCycles += wordsOf(tensor);
   }
   for (const Nest &nest : unit.nests) {
-    store(nest.op->getResult(0));
+    store(viewOf(nest.op->getResult(0)).base);
     end(compute(nest, isEqual(phase, number++)));
     unit.computeCycles += nest.cycles();
   }
@@ -94,7 +95,7 @@ void Unit::build(StringRef name) {
   for (Value tensor : unit.outputs) {
     Value turn = isEqual(phase, number++);
     end(write(tensor, turn));
-    Value word = stores[tensor].ports[0].read.getResult();
+    Value word = stores[viewOf(tensor).base].ports[0].read.getResult();
     if (widthOf(tensor) < outBits)
       word = rtl::SignExtendOp::create(b, loc, bits(outBits), word);
     outData = choose(turn, word, outData);

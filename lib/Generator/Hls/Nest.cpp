@@ -144,12 +144,13 @@ static void addIndex(Reach &reach, AffineExpr index, int64_t scale,
 Reach reachOf(const Nest &nest, OpOperand &operand) {
   linalg::GenericOp op = nest.op;
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  auto shape = cast<RankedTensorType>(operand.get().getType()).getShape();
+  View view = viewOf(op.isDpsInit(&operand) ? op.getTiedOpResult(&operand)
+                                            : operand.get());
   Reach reach;
+  reach.first = view.first;
   reach.steps.resize(nest.order.size());
-  int64_t stride = 1;
-  for (unsigned d = unsigned(shape.size()); d-- > 0; stride *= shape[d])
-    addIndex(reach, map.getResult(d), stride, nest.order);
+  for (auto [index, stride] : llvm::zip_equal(map.getResults(), view.strides))
+    addIndex(reach, index, stride, nest.order);
   return reach;
 }
 

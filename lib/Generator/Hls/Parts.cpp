@@ -56,12 +56,15 @@ private:
 void Parts::addNest(linalg::GenericOp op) {
   simplify(op);
   checkNest(op);
-  for (Value v : op.getInputs())
-    if (isa<RankedTensorType>(v.getType()) && !computed.count(v) &&
-        !uniformValue(v) && given.insert(v).second)
-      parts.inputs.push_back(v);
+  for (Value v : op.getInputs()) {
+    if (!isa<RankedTensorType>(v.getType()) || uniformValue(v))
+      continue;
+    Value base = viewOf(v).base;
+    if (!computed.count(base) && given.insert(base).second)
+      parts.inputs.push_back(base);
+  }
   for (Value result : op->getResults())
-    computed.insert(result);
+    computed.insert(viewOf(result).base);
   parts.nests.push_back(op);
 }
 
@@ -157,6 +160,13 @@ KernelParts Parts::run() {
   for (Operation &op : kernel.getBody().front()) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
+    if (isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(op) &&
+        llvm::all_of(op.getOperandTypes(), isInteger)) {
+      assert((isa<tensor::ExtractSliceOp>(op) ||
+              isInPlace(cast<tensor::InsertSliceOp>(op))) &&
+             "separateParts was called");
+      continue;
+    }
     if (!isOutside(op)) {
       auto generic = dyn_cast<linalg::GenericOp>(op);
       if (generic && isOnIntegers(generic))
@@ -178,11 +188,15 @@ KernelParts Parts::run() {
         refuse(op, op.getLoc(),
                "numbers that become floats in between are not built", kChoose);
   }
-  for (linalg::GenericOp nest : parts.nests)
-    for (Value result : nest->getResults())
-      if (llvm::any_of(result.getUsers(), [](Operation *user) {
+  for (Operation &op : kernel.getBody().front())
+    for (Value result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()) &&
+          isInteger(result.getType()) && computed.count(viewOf(result).base) &&
+          llvm::any_of(result.getUsers(), [](Operation *user) {
             auto reader = dyn_cast<linalg::GenericOp>(user);
-            return !reader || !isOnIntegers(reader);
+            return reader ? !isOnIntegers(reader)
+                          : !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(
+                                user);
           }))
         parts.outputs.push_back(result);
   if (parts.outputs.empty() && parts.obstacles.empty())

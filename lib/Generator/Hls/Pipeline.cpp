@@ -34,7 +34,8 @@ Turn Unit::compute(const Nest &nest, Value turn) {
     if (!type)
       continue;
     reaches.back() = reachOf(nest, operand);
-    words.back() = type.getNumElements();
+    words.back() = wordsOf(
+        viewOf(op.isDpsInit(&operand) ? op->getResult(0) : operand.get()).base);
   }
   Walk w = walk(nest.trips, nest.outer, issue, reaches, words);
   Value isLastIssue = both(issue, w.isLast);
@@ -82,7 +83,8 @@ Turn Unit::compute(const Nest &nest, Value turn) {
     }
     if (!argument.use_empty())
       signals[argument] = {
-          read(operand, ports[operand]++, turn, w.addresses[i]), 1, false};
+          read(operand, ports[viewOf(operand).base]++, turn, w.addresses[i]), 1,
+          false};
   }
 
   // What the iteration before left; the initial value in the first one.
@@ -124,9 +126,9 @@ Turn Unit::compute(const Nest &nest, Value turn) {
   }
   Value result = operandAt(body->getTerminator()->getOperand(0), depth);
   setNext(sum, result);
-  rtl::WriteOp::create(b, loc, stores[op->getResult(0)].memory,
-                       delayed(w.addresses.back(), depth), result, clock,
-                       both(valid, delayed(w.isFinal, depth)));
+  Value address = delayed(w.addresses.back(), depth);
+  put(op->getResult(0), address, result,
+      both(valid, delayed(w.isFinal, depth)));
   return Turn{isLastIssue, later(isLastIssue, depth)};
 }
 } // namespace rhizome::gen::hls

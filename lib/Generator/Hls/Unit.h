@@ -19,6 +19,7 @@ struct Store {
     rtl::ReadOp read;
   };
   std::vector<Port> ports;
+  rtl::WriteOp write; ///< null: none yet
 };
 
 /// The loops of a phase as counters, and addresses that follow them.
@@ -123,10 +124,10 @@ private:
   Walk walk(mlir::ArrayRef<int64_t> trips, size_t inner, mlir::Value issue,
             mlir::ArrayRef<Reach> reaches, mlir::ArrayRef<int64_t> words);
   /// All elements of a tensor in order.
-  Walk walkOver(mlir::Value tensor, mlir::Value issue) {
-    return walk({wordsOf(tensor)}, 0, issue, {Reach{0, {1}}},
-                {wordsOf(tensor)});
-  }
+  Walk walkOver(mlir::Value tensor, mlir::Value issue);
+  /// An element into a tensor's memory. Writers take turns.
+  void put(mlir::Value tensor, mlir::Value address, mlir::Value data,
+           mlir::Value enable);
   mlir::Value read(mlir::Value tensor, size_t port, mlir::Value turn,
                    mlir::Value address);
   /// The datapath and the loops of a nest.

@@ -44,9 +44,32 @@ Walk Unit::walk(ArrayRef<int64_t> trips, size_t inner, Value issue,
   return out;
 }
 
+Walk Unit::walkOver(Value tensor, Value issue) {
+  View view = viewOf(tensor);
+  if (view.base == tensor)
+    return walk({wordsOf(tensor)}, 0, issue, {Reach{0, {1}}},
+                {wordsOf(tensor)});
+  return walk(cast<RankedTensorType>(tensor.getType()).getShape(), 0, issue,
+              {Reach{view.first, view.strides}}, {wordsOf(view.base)});
+}
+
+void Unit::put(Value tensor, Value address, Value data, Value enable) {
+  Store &store = stores[viewOf(tensor).base];
+  if (!store.write) {
+    store.write = rtl::WriteOp::create(b, loc, store.memory, address, data,
+                                       clock, enable);
+    return;
+  }
+  rtl::WriteOp w = store.write;
+  Value others = w.getEnable();
+  w.getAddressMutable().assign(choose(enable, address, w.getAddress()));
+  w.getDataMutable().assign(choose(enable, data, w.getData()));
+  w.getEnableMutable().assign(either(enable, others));
+}
+
 /// The element at `address`, a cycle later, in a phase's turn.
 Value Unit::read(Value tensor, size_t port, Value turn, Value address) {
-  Store &store = stores[tensor];
+  Store &store = stores[viewOf(tensor).base];
   if (store.ports.size() <= port)
     store.ports.resize(port + 1);
   Store::Port &p = store.ports[port];

@@ -48,6 +48,9 @@ struct KernelParts {
   std::vector<mlir::Value> inputs, outputs; ///< as in a KernelUnit
   std::vector<Obstacle> obstacles;          ///< all; without any it is built
 };
+/// Before conversion to integers: copies parts of tensors, and tensors that are
+/// put together, wherever a part cannot be computed in its place.
+void separateParts(mlir::func::FuncOp kernel);
 /// Simplifies the nests in place.
 KernelParts partsOf(mlir::func::FuncOp kernel);
 /// True if an operation of a kernel is a conversion at the unit's border, or

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tensors that lie in the memory of others: parts of a tensor that is put
+// together, each computed in its place, and slices that are read there.
+#include "Nest.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+
+using namespace mlir;
+
+namespace rhizome::gen::hls {
+/// The nest that computes a tensor in a unit; null for inputs, results of
+/// conversions and everything else.
+static linalg::GenericOp nestOf(Value tensor) {
+  auto nest = tensor.getDefiningOp<linalg::GenericOp>();
+  auto isFloat = [](Type type) {
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  };
+  if (!nest || nest->getNumResults() != 1 || isOutside(*nest) ||
+      llvm::any_of(nest->getOperandTypes(), isFloat) ||
+      isFloat(tensor.getType()))
+    return {};
+  return nest;
+}
+
+static bool isStatic(OffsetSizeAndStrideOpInterface slice) {
+  auto isKnown = [](int64_t n) { return !ShapedType::isDynamic(n); };
+  return llvm::all_of(slice.getStaticOffsets(), isKnown) &&
+         llvm::all_of(slice.getStaticSizes(), isKnown) &&
+         llvm::all_of(slice.getStaticStrides(), isKnown);
+}
+
+/// True if all readers of a tensor, but for `except`, are before `op`.
+static bool isReadBefore(Value tensor, Operation *op, Operation *except) {
+  return llvm::all_of(tensor.getUsers(), [&](Operation *user) {
+    if (user == except)
+      return true;
+    if (user->getBlock() != op->getBlock() || !user->isBeforeInBlock(op))
+      return false;
+    return !isa<tensor::ExtractSliceOp>(user) ||
+           isReadBefore(user->getResult(0), op, except);
+  });
+}
+
+/// True if `insert` may change its destination from `from` on, because nothing
+/// else needs what was there.
+static bool mayChangeFrom(tensor::InsertSliceOp insert, Operation *from) {
+  Value whole = insert.getDest();
+  Operation *made = whole.getDefiningOp();
+  if (isa_and_nonnull<tensor::EmptyOp>(made))
+    return true;
+  bool isComputed =
+      isa_and_nonnull<tensor::InsertSliceOp>(made) || (made && nestOf(whole));
+  return isComputed && (made->isBeforeInBlock(from) || made == from) &&
+         isReadBefore(whole, from, insert);
+}
+
+bool isInPlace(tensor::InsertSliceOp insert) {
+  linalg::GenericOp part = nestOf(insert.getSource());
+  return part && part->getBlock() == insert->getBlock() && isStatic(insert) &&
+         part->hasOneUse() && mayChangeFrom(insert, part);
+}
+
+/// A nest before `op` that copies a tensor.
+static Value copyOf(Value tensor, Operation *op) {
+  OpBuilder b(op);
+  auto type = cast<RankedTensorType>(tensor.getType());
+  Value init = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(),
+                                       type.getElementType());
+  SmallVector<AffineMap> maps(
+      2, b.getMultiDimIdentityMap(unsigned(type.getRank())));
+  SmallVector<utils::IteratorType> loops(size_t(type.getRank()),
+                                         utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             b, op->getLoc(), type, tensor, init, maps, loops,
+             [](OpBuilder &nested, Location loc, ValueRange arguments) {
+               linalg::YieldOp::create(nested, loc, arguments[0]);
+             })
+      .getResult(0);
+}
+
+void separateParts(func::FuncOp kernel) {
+  kernel.walk([&](tensor::InsertSliceOp insert) {
+    if (!isStatic(insert) || isInPlace(insert))
+      return;
+    if (!mayChangeFrom(insert, insert))
+      insert.getDestMutable().assign(copyOf(insert.getDest(), insert));
+    insert.getSourceMutable().assign(copyOf(insert.getSource(), insert));
+  });
+}
+
+/// The view of a slice of a tensor with this view.
+static View sliceOf(View whole, OffsetSizeAndStrideOpInterface slice,
+                    const llvm::SmallBitVector &dropped) {
+  View part{whole.base, whole.first, {}};
+  for (size_t d = 0; d < whole.strides.size(); ++d) {
+    part.first += slice.getStaticOffset(unsigned(d)) * whole.strides[d];
+    if (!dropped.test(unsigned(d)))
+      part.strides.push_back(slice.getStaticStride(unsigned(d)) *
+                             whole.strides[d]);
+  }
+  return part;
+}
+
+View viewOf(Value tensor) {
+  if (auto slice = tensor.getDefiningOp<tensor::ExtractSliceOp>();
+      slice && isStatic(slice))
+    return sliceOf(viewOf(slice.getSource()), slice, slice.getDroppedDims());
+  for (OpOperand &use : tensor.getUses()) {
+    auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+    if (!insert || !isInPlace(insert))
+      continue;
+    View whole = viewOf(insert.getResult());
+    if (use.get() == insert.getDest())
+      return whole;
+    return sliceOf(std::move(whole), insert, insert.getDroppedDims());
+  }
+  auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  View own{tensor, 0, std::vector<int64_t>(shape.size())};
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    own.strides[d] = stride;
+  return own;
+}
+} // namespace rhizome::gen::hls
