@@ -56,6 +56,18 @@ static llvm::Error textError(Failure::Kind kind, const llvm::Twine &text) {
   return ofKind(kind, textError(text));
 }
 
+/// "kernel.mlir:3:8: error: …", as mistakes in the language are shown.
+static std::string textOf(const mlir::Diagnostic &diagnostic) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto at =
+          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+    os << at.getFilename().getValue() << ":" << at.getLine() << ":"
+       << at.getColumn() << ": error: ";
+  os << diagnostic << "\n";
+  return text;
+}
+
 static llvm::Error finish(Loaded &loaded) {
   auto func = findKernel(*loaded.module);
   if (!func)
@@ -90,12 +102,11 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   Loaded loaded;
   loadForeignDialects(*loaded.context);
   std::string problem;
-  mlir::ScopedDiagnosticHandler handler(
-      loaded.context.get(), [&](mlir::Diagnostic &diagnostic) {
-        llvm::raw_string_ostream os(problem);
-        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler handler(loaded.context.get(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          problem += textOf(diagnostic);
+                                          return mlir::success();
+                                        });
   loaded.module =
       mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
   if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
@@ -200,6 +211,54 @@ static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
   return llvm::Error::success();
 }
 
+/// The kernel as a shared library, and as a Python module that loads it.
+static llvm::Error writeLibrary(const Signature &signature,
+                                const std::string &folder,
+                                KernelResult &result) {
+  auto object = readFile(folder + "/" + signature.name + ".o");
+  if (!object)
+    return object.takeError();
+  if (llvm::StringRef(*object).contains("rhizome_num_")) {
+    result.notes.push_back("its floats in custom formats are computed by "
+                           "rhizome itself: the kernel has no shared library "
+                           "and no Python module");
+    return llvm::Error::success();
+  }
+  auto cc = findTool("cc");
+  if (!cc) {
+    llvm::consumeError(cc.takeError());
+    result.notes.push_back("there is no C compiler 'cc' that links a shared "
+                           "library: Python has no module of this kernel");
+    return llvm::Error::success();
+  }
+  std::string library = "lib" + signature.name + ".so";
+  llvm::SmallString<128> log(folder);
+  llvm::sys::path::append(log, ".log");
+  llvm::sys::fs::make_absolute(log);
+  llvm::Error linked =
+      runTool(*cc,
+              {"-shared", "-o", library, "-Wl,-soname," + library,
+               signature.name + ".o", "-lm", "-lpthread"},
+              folder, log);
+  llvm::sys::fs::remove(log);
+  if (linked)
+    return ofKind(Failure::Kind::Environment, std::move(linked));
+  result.files.push_back(library);
+  auto data = dataDir();
+  if (!data)
+    return data.takeError();
+  auto shared = readFile(*data + "/kernel/kernel_module.py");
+  if (!shared)
+    return shared.takeError();
+  std::string name = pythonName(signature);
+  if (llvm::Error error =
+          writeTo(folder, name + ".py", printPythonModule(signature, *shared),
+                  result.files))
+    return error;
+  return writeTo(folder, name + ".pyi", printPythonStub(signature),
+                 result.files);
+}
+
 /// True if a value of the kernel is annotated with a format.
 static bool isAnnotated(mlir::func::FuncOp func) {
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
@@ -222,12 +281,11 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
   if (!options.numbers.format && !isAnnotated(loaded.func))
     return false;
   std::string problem;
-  mlir::ScopedDiagnosticHandler handler(
-      loaded.context.get(), [&](mlir::Diagnostic &diagnostic) {
-        llvm::raw_string_ostream os(problem);
-        os << diagnostic.getLocation() << ": " << diagnostic << "\n";
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler handler(loaded.context.get(),
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          problem += textOf(diagnostic);
+                                          return mlir::success();
+                                        });
   loaded.context->loadDialect<num::NumDialect>();
   if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
     return textError(Failure::Kind::Unsupported, problem);
@@ -312,6 +370,9 @@ kernelcommands::compileKernel(const KernelRequest &request) {
                                             : request.output;
     if (llvm::Error error =
             writeKernel(*loaded, request.options, result.package, result))
+      return fail(std::move(error), Failure::Kind::Environment);
+    if (llvm::Error error =
+            writeLibrary(loaded->signature, result.package, result))
       return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
     auto source = readFile(request.path);

@@ -158,6 +158,7 @@ SUITES = {
     "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,
     "kernel-parts": kernels.kernel_parts,
+    "kernel-library": kernels.kernel_library,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,

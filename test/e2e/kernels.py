@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensor kernels from files to programs: the results of C, C++ and Fortran programs
 that call them, the C99 text, the language's page, MLIR modules."""
+import ast
 import json
 import pathlib
 import re
 import shutil
+import sys
 
 import framework
 
@@ -481,6 +483,80 @@ def kernel_refusals(suite):
     suite.check(result.status == 0 and "read" in result.out and
                 "write" in result.out, f"explore: {result.out}",
                 result.command)
+
+
+# Arrays of any strides, batches, mistakes; no names of Python's.
+CALLER = r"""
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import both, convolution, helmholtz
+rng = np.random.default_rng(1)
+S = rng.uniform(-1, 1, (11, 11))
+D, u = rng.uniform(-1, 1, (2, 5, 11, 11, 11))
+def formula(D, u):
+    t = np.einsum("il,jm,kn,lmn->ijk", S, S, S, u, optimize=True)
+    return np.einsum("li,mj,nk,lmn->ijk", S, S, S, D * t, optimize=True)
+v = helmholtz.helmholtz(S, D, u, threads=2)
+for e in range(5):
+    assert np.allclose(v[e], formula(D[e], u[e]), rtol=0, atol=1e-12)
+    one = helmholtz.helmholtz(np.asfortranarray(S), D[e], u[e, ::-1])
+    assert np.allclose(one, formula(D[e], u[e, ::-1]), rtol=0, atol=1e-12)
+assert helmholtz.helmholtz(S, D[:0], u[:0]).shape == (0, 11, 11, 11)
+u, w = rng.uniform(-1, 1, (18, 18, 3)), rng.uniform(-1, 1, (3, 3, 3, 4))
+want = sum(u[a:a + 16, b:b + 16] @ w[a, b] for a in range(3) for b in range(3))
+assert np.allclose(convolution.convolution(u, w), want, rtol=0, atol=1e-12)
+w, halves = np.arange(3.0), np.full(3, 0.5, np.float32)
+changed, y = both.both(w, lambda_2=halves)
+assert (w == [0, 1, 2]).all() and (changed == w * w).all()
+assert (y == w + 0.5).all() and both.both([1, 2, 3], halves)[0].dtype == float
+for call, error in ((lambda: helmholtz.helmholtz(S, D, D[:3]), "has 3 elements"),
+                    (lambda: helmholtz.helmholtz(S, S, D), "the kernel takes"),
+                    (lambda: both.both(w + 0j, halves), "Cannot cast")):
+    try:
+        call()
+        raise SystemExit("not refused: " + error)
+    except (TypeError, ValueError) as refused:
+        assert error in str(refused), refused
+print("agree")
+"""
+
+
+def kernel_library(suite):
+    """The shared library: from C, and from Python as a module."""
+    suite.tool("gcc")
+    both = suite.work / "both.cfd"
+    both.write_text("var input output w : [3]\nvar input lambda : [3] @f32\n"
+                    "var output y : [3]\ny = w + lambda\nw = w * w\n")
+    folder = suite.work / "out"
+    for kernel in (EXAMPLES / "helmholtz.cfd", EXAMPLES / "convolution.cfd",
+                   both):
+        result = suite.run("compile", kernel, "-o", folder, "--json")
+        files = (result.json or {}).get("files", [])
+        suite.check({f"lib{kernel.stem}.so", f"{kernel.stem}.py",
+                     f"{kernel.stem}.pyi"} <= set(files),
+                    f"{kernel.name}: {files} {result.message}", result.command)
+    (suite.work / "caller.py").write_text(CALLER)
+    run = framework.run_program([sys.executable, suite.work / "caller.py",
+                                 folder])
+    suite.check(run.out == "agree\n", f"numpy's arrays: {run.message}")
+    stub = ast.parse((folder / "both.pyi").read_text())
+    suite.check([a.arg for a in stub.body[-1].args.args] == ["w", "lambda_2"],
+                "the types of a module")
+    (suite.work / "main.c").write_text(MAIN)
+    programs = []
+    for name, library in (("shared", [f"-L{folder}", "-lhelmholtz",
+                                      f"-Wl,-rpath,{folder}"]),
+                          ("static", [folder / "helmholtz.o", "-lpthread"])):
+        if build(suite, "gcc", f"-I{folder}", "main.c", *library, "-lm", "-o",
+                 name):
+            programs.append(framework.run_program([suite.work / name]).out)
+    suite.check(len(programs) == 2 and programs[0] == programs[1] != "",
+                "the shared library is the object")
+    result = suite.run("compile", EXAMPLES / "interpolation.cfd", "--numbers",
+                       "half", "-o", suite.work / "half")
+    suite.check(result.status == 0 and "no shared library" in result.err,
+                f"custom floats: {result.err}", result.command)
 
 
 AFFINE = """

@@ -53,4 +53,11 @@ llvm::Expected<std::string> printC99(mlir::func::FuncOp kernel,
 std::string printHeader(const Signature &signature);
 /// NAME_kernel.f90: a module with checked subroutines.
 std::string printFortranModule(const Signature &signature);
+/// The name of a kernel's function and module in Python.
+std::string pythonName(const Signature &signature);
+/// NAME.py, which calls libNAME.so; `shared` is the text that all modules have.
+std::string printPythonModule(const Signature &signature,
+                              llvm::StringRef shared);
+/// NAME.pyi.
+std::string printPythonStub(const Signature &signature);
 } // namespace rhizome::kernel

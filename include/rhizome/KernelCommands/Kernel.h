@@ -52,8 +52,8 @@ struct KernelResult {
   std::vector<std::string> notes;
 };
 
-/// Parse, optimize, compile; writes NAME.o, NAME.h, rhizome_kernel.h, NAME.c,
-/// NAME_kernel.f90 and kernel.mlir. With `output` "-" nothing is written: the
+/// Parse, optimize, compile; writes NAME.o, libNAME.so, NAME.h,
+/// rhizome_kernel.h, NAME.c, NAME_kernel.f90, NAME.py and NAME.mlir. With `output` "-" nothing is written: the
 /// result describes what a compile would give. A failure has the locations in
 /// the user's file.
 Result<KernelResult> compileKernel(const KernelRequest &request);
