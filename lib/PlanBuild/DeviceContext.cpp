@@ -93,11 +93,13 @@ llvm::Expected<gen::DeviceContext> planbuild::contextOf(const Device &device,
                    device.dspABits > 0 && device.dspBBits > 0;
   if (!context.hasDsp)
     context.cost.dspWide = context.cost.dspNarrow = 0;
-  // Pairs are added in cascades of this length, for which the DSP must have
-  // room.
+  // Pairs are added in cascades, for which the DSP must have room. Those of a
+  // narrow one follow from the operands.
+  const bool isNarrow = device.dspABits < 27;
   if (device.dspPairs &&
-      device.dspPairs->maxPackedSigned >= gen::kPackedSigned &&
-      device.dspPairs->maxPackedUnsigned >= gen::kPackedUnsigned)
+      (isNarrow ||
+       (device.dspPairs->maxPackedSigned >= gen::kPackedSigned &&
+        device.dspPairs->maxPackedUnsigned >= gen::kPackedUnsigned)))
     context.pairBits = std::min(device.dspPairs->xBits, device.dspPairs->wBits);
   return context;
 }

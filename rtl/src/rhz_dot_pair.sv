@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two dot products that share one operand, two products per DSP48E2: the pair
-// {hi, lo} meets in the pre-adder as hi·2^18 + lo, is multiplied by the common
-// operand and added along cascades of at most MaxPacked products, for which the
-// low field cannot overflow. A cascade begins with half of the low field's range,
-// which keeps its sign from the high field and is taken off by its top bit. Sums
-// of cascades are added in fabric trees. Operands have at most 8 bits.
+// Two dot products that share one operand, two products per DSP48E2 (Wide = 1) or
+// DSP48E1: the pair {hi, lo} meets in the pre-adder as hi·2^Field + lo, is multiplied
+// by the common operand and added along cascades of at most MaxPacked products, for
+// which the low field cannot overflow. A cascade begins with half of the low field's
+// range, which keeps its sign from the high field and is taken off by its top bit.
+// Sums of cascades are added in fabric trees. Operands have at most 8 bits.
 // An operand that is Skewed comes in lane s late by its place in the cascade.
 // Latency = 4 + C + clog2(N); N = ceil(Simd/MaxPacked), C = ceil(Simd/N).
 module rhz_dot_pair #(
@@ -13,6 +13,7 @@ module rhz_dot_pair #(
   parameter int PairSigned   = 1,
   parameter int CommonWidth  = 8,
   parameter int CommonSigned = 0,
+  parameter int Wide         = 1,
   parameter int MaxPacked    = (PairSigned != 0 && CommonSigned != 0) ? 7 : 4,
   parameter int PairSkewed   = 0,
   parameter int CommonSkewed = 0,
@@ -28,7 +29,8 @@ module rhz_dot_pair #(
   /* verilator no_inline_module */  // compiled once, however many there are
   localparam int Cascades = (Simd + MaxPacked - 1) / MaxPacked;
   localparam int Length   = (Simd + Cascades - 1) / Cascades;
-  localparam int Field    = 18;
+  localparam int Field    =
+      (Wide != 0) ? 18 : 24 - ((PairWidth > CommonWidth) ? PairWidth : CommonWidth);
   localparam int PartWidth = PairWidth + CommonWidth + $clog2(Length);
   localparam int TreeWidth = PartWidth + $clog2(Cascades);
 
@@ -68,7 +70,7 @@ module rhz_dot_pair #(
       assign d = (PairSigned != 0) ? 27'($signed(lo)) : 27'(lo);
       assign b = (CommonSigned != 0) ? 18'($signed(common)) : 18'(common);
       logic [47:0] dsp_p;
-      rhz_dsp_packed #(.Chained((j == 0) ? 0 : 1), .Start(48'd1 << (Field - 1))) u_dsp (
+      rhz_dsp_packed #(.Wide(Wide), .Chained((j == 0) ? 0 : 1), .Start(48'd1 << (Field - 1))) u_dsp (
         .clk_i, .a_i(a), .d_i(d), .b_i(b), .pcin_i(pcin), .pcout_o(pcout), .p_o(dsp_p)
       );
       if (j == Len - 1) begin : gen_tail

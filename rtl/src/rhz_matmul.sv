@@ -50,7 +50,7 @@ module rhz_matmul #(
   localparam int Banks  = Along ? Pe : Simd;
   localparam int Last   = Inner - (Folds - 1) * Simd;  // elements of a sum's last fold
   localparam int Stored = (ZeroB == 0) ? BWidth : WWidth;
-  localparam int Stages = (Style == 2) ? 1 : 2;
+  localparam int Stages = (Style >= 2) ? 1 : 2;
   if (Folds != (Inner + Simd - 1) / Simd || OutFolds != (Columns + Pe - 1) / Pe) begin : gen_bad_folds
     initial $fatal(1, "rhz_matmul: %0d x %0d folds, not those of %0d x %0d by %0d x %0d",
                    Folds, OutFolds, Inner, Columns, Simd, Pe);

@@ -2,8 +2,10 @@
 // Matrix times vector in folds: Pixels x Pe dot products over Simd lanes a
 // cycle, Folds firings a result, OutFolds weight sets in turn. Weights and
 // biases lie in memories. Push comes 5 + M + clog2(Simd) cycles after the fire for
-// Style 0 and 1, M being the stages of rhz_mul; for Style 2 it is 8 + C + clog2(N) with N = ceil(Simd/M)
-// cascades of C = ceil(Simd/N) DSPs, M = 7 for signed and 4 for unsigned x.
+// Style 0 and 1, M being the stages of rhz_mul; for Style 2 (two products in a
+// DSP48E2) and 3 (in a DSP48E1) it is 8 + C + clog2(N) with N = ceil(Simd/M)
+// cascades of C = ceil(Simd/N) DSPs, M = 7 for signed and 4 for unsigned x, in Style
+// 3 at most what the pair's low field has room for.
 module rhz_matvec #(
   parameter int Pixels   = 1,
   parameter int Pe       = 1,
@@ -32,16 +34,21 @@ module rhz_matvec #(
   input  logic                          out_ready_i,
   output logic [Pixels*Pe*AccWidth-1:0] out_data_o
 );
-  localparam int Max      = (XSigned != 0) ? 7 : 4;
+  // Products for which a pair's low field of 2^LowField has room.
+  localparam int LowField = (Style == 2) ? 18 : 24 - ((XWidth > WWidth) ? XWidth : WWidth);
+  localparam int MostX    = (XSigned != 0) ? 1 << (XWidth - 1) : (1 << XWidth) - 1;
+  localparam int Fit      = (Style < 2) ? 1 : ((1 << (LowField - 1)) - 1) / (MostX << (WWidth - 1));
+  localparam int Most     = (XSigned != 0) ? 7 : 4;
+  localparam int Max      = (Fit < Most) ? Fit : Most;
   localparam int Cascades = (Simd + Max - 1) / Max;
   localparam int Length   = (Simd + Cascades - 1) / Cascades;
   // The dot products of the firing at stage 0 are there at stage DotStage.
-  localparam int RomStages = (Style == 2) ? 1 : 2;
+  localparam int RomStages = (Style >= 2) ? 1 : 2;
   localparam int MulStages =
       (Style == 0 && WWidth > 4 && XWidth + 1 - XSigned > 4) ? 2 : 1;
   localparam int DotStage  =
       1 + RomStages +
-      ((Style == 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
+      ((Style >= 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int SumWidth = XWidth + WWidth + $clog2(Simd);
@@ -82,7 +89,7 @@ module rhz_matvec #(
   );
   // Cascades want lane s late by its place. Memories in LUTs are logic, and
   // reading them with late addresses costs less than delaying their words.
-  localparam bit Skewed = Style == 2 && Block == 0;
+  localparam bit Skewed = Style >= 2 && Block == 0;
   if (Skewed) begin : gen_skewed
     for (genvar k = 0; k < Length; k++) begin : gen_place
       logic [AddrW-1:0] addr_k;
@@ -113,7 +120,7 @@ module rhz_matvec #(
   end
 
   logic [Pixels*Pe*SumWidth-1:0] sum;
-  if (Style != 2) begin : gen_single
+  if (Style < 2) begin : gen_single
     for (genvar p = 0; p < Pixels; p++) begin : gen_pixel
       for (genvar e = 0; e < Pe; e++) begin : gen_pe
         rhz_dot #(
@@ -131,7 +138,8 @@ module rhz_matvec #(
       for (genvar e = 0; e < Pe / 2; e++) begin : gen_pair
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(WWidth), .PairSigned(1), .CommonWidth(XWidth),
-          .CommonSigned(XSigned), .MaxPacked(Max), .PairSkewed(Skewed ? 1 : 0)
+          .CommonSigned(XSigned), .Wide((Style == 2) ? 1 : 0),
+          .MaxPacked(Max), .PairSkewed(Skewed ? 1 : 0)
         ) u_dot (
           .clk_i, .hi_i(w[(2*e+1)*Simd*WWidth +: Simd*WWidth]),
           .lo_i(w[2*e*Simd*WWidth +: Simd*WWidth]),
@@ -146,7 +154,8 @@ module rhz_matvec #(
         logic [SumWidth-1:0]    sum_hi;
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(XWidth), .PairSigned(XSigned), .CommonWidth(WWidth),
-          .CommonSigned(1), .MaxPacked(Max), .CommonSkewed(Skewed ? 1 : 0)
+          .CommonSigned(1), .Wide((Style == 2) ? 1 : 0),
+          .MaxPacked(Max), .CommonSkewed(Skewed ? 1 : 0)
         ) u_dot (
           .clk_i, .hi_i(x_hi), .lo_i(x[p*Simd*XWidth +: Simd*XWidth]),
           .common_i(w[(Pe-1)*Simd*WWidth +: Simd*WWidth]),

@@ -2,7 +2,7 @@
 // Matrix times vector in folds like rhz_matvec, with weights that come from
 // outside: w_i has those of a firing Arrival cycles after it. addr_o is, a cycle
 // after a firing, the word that it needs; last_o is high while a firing would
-// complete a result. A push comes Arrival - 3 cycles (Style 2: Arrival - 2)
+// complete a result. A push comes Arrival - 3 cycles (Style 2 and 3: Arrival - 2)
 // later than in rhz_matvec. With several Positions, as many results come about
 // together: every word of weights is used by as many firings in a row, one for each
 // of them, and the sums wait their turn.
@@ -23,7 +23,7 @@ module rhz_matvec_fed #(
   parameter int Positions = 1,
   parameter int Depth    = 2,
   parameter int Latency  = 0,
-  parameter int Arrival  = (Style == 2) ? 2 : 3,
+  parameter int Arrival  = (Style >= 2) ? 2 : 3,
   parameter int AddrWidth = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1
 ) (
   input  logic                          clk_i,
@@ -38,7 +38,12 @@ module rhz_matvec_fed #(
   output logic [AddrWidth-1:0]          addr_o,
   input  logic [Pe*Simd*WWidth-1:0]     w_i
 );
-  localparam int Max      = (XSigned != 0) ? 7 : 4;
+  // Products for which a pair's low field of 2^LowField has room.
+  localparam int LowField = (Style == 2) ? 18 : 24 - ((XWidth > WWidth) ? XWidth : WWidth);
+  localparam int MostX    = (XSigned != 0) ? 1 << (XWidth - 1) : (1 << XWidth) - 1;
+  localparam int Fit      = (Style < 2) ? 1 : ((1 << (LowField - 1)) - 1) / (MostX << (WWidth - 1));
+  localparam int Most     = (XSigned != 0) ? 7 : 4;
+  localparam int Max      = (Fit < Most) ? Fit : Most;
   localparam int Cascades = (Simd + Max - 1) / Max;
   localparam int Length   = (Simd + Cascades - 1) / Cascades;
   // The dot products of the firing at stage 0 are there at stage DotStage.
@@ -46,7 +51,7 @@ module rhz_matvec_fed #(
       (Style == 0 && WWidth > 4 && XWidth + 1 - XSigned > 4) ? 2 : 1;
   localparam int DotStage  =
       Arrival +
-      ((Style == 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
+      ((Style >= 2) ? 4 + Length + $clog2(Cascades) : MulStages + $clog2(Simd));
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int SumWidth = XWidth + WWidth + $clog2(Simd);
@@ -91,7 +96,7 @@ module rhz_matvec_fed #(
   );
 
   logic [Pixels*Pe*SumWidth-1:0] sum;
-  if (Style != 2) begin : gen_single
+  if (Style < 2) begin : gen_single
     for (genvar p = 0; p < Pixels; p++) begin : gen_pixel
       for (genvar e = 0; e < Pe; e++) begin : gen_pe
         rhz_dot #(
@@ -108,7 +113,7 @@ module rhz_matvec_fed #(
       for (genvar e = 0; e < Pe / 2; e++) begin : gen_pair
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(WWidth), .PairSigned(1), .CommonWidth(XWidth),
-          .CommonSigned(XSigned), .MaxPacked(Max)
+          .CommonSigned(XSigned), .Wide((Style == 2) ? 1 : 0), .MaxPacked(Max)
         ) u_dot (
           .clk_i, .hi_i(w_i[(2*e+1)*Simd*WWidth +: Simd*WWidth]),
           .lo_i(w_i[2*e*Simd*WWidth +: Simd*WWidth]),
@@ -123,7 +128,7 @@ module rhz_matvec_fed #(
         logic [SumWidth-1:0]    sum_hi;
         rhz_dot_pair #(
           .Simd(Simd), .PairWidth(XWidth), .PairSigned(XSigned), .CommonWidth(WWidth),
-          .CommonSigned(1), .MaxPacked(Max)
+          .CommonSigned(1), .Wide((Style == 2) ? 1 : 0), .MaxPacked(Max)
         ) u_dot (
           .clk_i, .hi_i(x_hi), .lo_i(x[p*Simd*XWidth +: Simd*XWidth]),
           .common_i(w_i[(Pe-1)*Simd*WWidth +: Simd*WWidth]),

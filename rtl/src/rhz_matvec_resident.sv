@@ -37,7 +37,7 @@ module rhz_matvec_resident #(
 );
   localparam int Words = OutFolds * Folds;
   localparam int AddrW = (Words > 1) ? $clog2(Words) : 1;
-  localparam int WeightStages = (Style == 2) ? 1 : 2;
+  localparam int WeightStages = (Style >= 2) ? 1 : 2;
 
   logic unused_last;
   logic [AddrW-1:0] addr;

@@ -6,7 +6,7 @@
 // in registers. Every result begins with a new beat. With several Positions, as
 // many firings in a row use the same weights, one for each of as many results; the
 // beats of the next firings' weights are taken meanwhile. Latency is that of
-// rhz_matvec less 2 cycles (Style 2: less 1).
+// rhz_matvec less 2 cycles (Style 2 and 3: less 1).
 module rhz_matvec_streamed #(
   parameter int Pixels   = 1,
   parameter int Pe       = 1,

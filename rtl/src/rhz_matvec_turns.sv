@@ -44,7 +44,7 @@ module rhz_matvec_turns #(
   localparam int WeightW   = (Layers * Words > 1) ? $clog2(Layers * Words) : 1;
   localparam int OwnW      = (Words > 1) ? $clog2(Words) : 1;
   localparam int BiasW     = (Layers * OutFolds > 1) ? $clog2(Layers * OutFolds) : 1;
-  localparam int RomStages = (Style == 2) ? 1 : 2;
+  localparam int RomStages = (Style >= 2) ? 1 : 2;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_matvec_turns: Latency %0d given, %0d built", Latency, Lat);
   end

@@ -308,6 +308,17 @@ def clog2(value):
     return (value - 1).bit_length()
 
 
+def paired_stages(p):
+    """Stages from a firing to its dot products in DSPs two by two."""
+    most = 7 if p["XSigned"] else 4
+    if p["Style"] == 3:     # what the low field of a DSP48E1 has room for
+        field = 24 - max(p["XWidth"], p["WWidth"])
+        x = 1 << (p["XWidth"] - 1) if p["XSigned"] else (1 << p["XWidth"]) - 1
+        most = min(most, ((1 << (field - 1)) - 1) // (x << (p["WWidth"] - 1)))
+    cascades = -(-p["Simd"] // most)
+    return 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+
+
 @maker({"Pixels": 1, "Pe": 1, "Simd": 1, "Folds": 1, "OutFolds": 1, "Bias": 0, "Style": 1},
        {"Pe": 3, "Simd": 5, "Folds": 3, "OutFolds": 2, "Bias": 1, "Style": 0},
        {"Pe": 3, "Simd": 15, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2, "Pixels": 3},
@@ -315,13 +326,15 @@ def clog2(value):
        {"Pe": 2, "Simd": 7, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2, "extreme": 1},
        {"Pe": 2, "Simd": 4, "XSigned": 0, "XWidth": 8, "WWidth": 8, "Style": 2, "extreme": 1},
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 2, "Pixels": 1},
+       *({"Pe": 3, "Simd": 15, "XSigned": s, "XWidth": x, "WWidth": 8, "Style": 3, "Pixels": 2,
+          "extreme": 1} for s, x in ((0, 8), (1, 8), (0, 7), (0, 4))),
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 1, "Style": 0},
        {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3},
        *({"Pe": 5, "Simd": 16, "Style": 0, "Folds": 1, "OutFolds": 1, "XWidth": x,
           "XSigned": s, "WWidth": w} for x in (5, 8) for s in (0, 1) for w in (6, 8)),
        {"XWidth": 12, "WWidth": 10, "Style": 1, "Simd": 2})
 def matvec(rng, fixed, cell="rhz_matvec"):
-    style = fixed.get("Style", rng.randint(0, 2))
+    style = fixed.get("Style", rng.randint(0, 3))
     p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
              OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
@@ -370,9 +383,8 @@ def matvec(rng, fixed, cell="rhz_matvec"):
         files["b.txt"] = [words(row, p["AccWidth"]) for row in bias]
         p["BiasFile"] = "b.txt"
     stages = 5 + multiplier_stages(p["Style"], p["XWidth"], p["XSigned"], p["WWidth"]) + clog2(p["Simd"])
-    if p["Style"] == 2:
-        cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
-        stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+    if p["Style"] >= 2:
+        stages = paired_stages(p)
     if cell == "rhz_matvec_streamed":
         return streamed(Case, rng, fixed, p, rows, files,
                         Port("in", p["XWidth"], p["Pixels"] * p["Simd"], beats_in),
@@ -391,6 +403,7 @@ def matvec(rng, fixed, cell="rhz_matvec"):
 @maker({"Pe": 3, "Simd": 8, "XSigned": 1, "XWidth": 8, "WWidth": 8, "Style": 2},
        {"Pe": 1, "Simd": 1, "XWidth": 1, "WWidth": 2, "Style": 0, "Folds": 1, "OutFolds": 1},
        {"Pe": 3, "Simd": 9, "Style": 2, "Folds": 25, "OutFolds": 3, "Load": 64},
+       {"Pe": 3, "Simd": 9, "Style": 3, "Folds": 5, "OutFolds": 3},
        {"Pe": 5, "Simd": 16, "Style": 0, "Load": 8}, {"Style": 1, "Load": 1024})
 def matvec_resident(rng, fixed):
     return matvec(rng, fixed, "rhz_matvec_resident")
@@ -403,6 +416,7 @@ def matvec_resident(rng, fixed):
        {"Pe": 1, "Simd": 1, "Style": 1, "WWidth": 3, "Folds": 50, "Beat": 64, "Words": 21},
        {"Pe": 5, "Simd": 16, "Style": 0, "Beat": 8, "WWidth": 5},
        {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 128},
+       {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Style": 3, "Folds": 3},
        {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 2, "Bias": 1, "OutFolds": 2},
        {"Pe": 4, "Simd": 8, "WWidth": 8, "Beat": 64, "Positions": 7, "Bias": 1, "OutFolds": 3},
        {"Pe": 2, "Simd": 4, "WWidth": 4, "Beat": 64, "Positions": 12, "Folds": 5, "Style": 2},
@@ -418,12 +432,13 @@ def matvec_streamed(rng, fixed):
        *({"Pe": 2, "Simd": 3, "Inner": 7, "Columns": 5, "Rows": 2, "Matrices": 3, "Passes": 2,
           "ByColumn": along, "Interleaved": turns} for along in (0, 1) for turns in (0, 1)),
        {"Pe": 4, "Simd": 4, "Inner": 8, "Columns": 8, "Matrices": 2, "Style": 1},
+       {"Pe": 3, "Simd": 4, "Inner": 9, "Columns": 7, "Style": 3},
        {"Pe": 2, "Simd": 2, "Inner": 4, "Columns": 4, "AWidth": 8, "ASigned": 0, "ZeroA": 128,
         "BWidth": 8, "BSigned": 0, "ZeroB": 128, "Style": 2},
        {"Pe": 2, "Simd": 2, "AWidth": 8, "ASigned": 0, "ZeroA": 117, "BWidth": 8, "BSigned": 1,
         "ZeroB": -3, "Style": 1})
 def matmul(rng, fixed):
-    style = fixed.get("Style", rng.randint(0, 2))
+    style = fixed.get("Style", rng.randint(0, 3))
     p = pick(rng, fixed, Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9],
              AWidth=(1, 7) if style else (1, 5), ASigned=[0, 1], BWidth=(1, 7), BSigned=[0, 1],
              Inner=(1, 20), Columns=(1, 9), Rows=(1, 4), Matrices=(1, 3), Passes=(1, 3),
@@ -474,9 +489,8 @@ def matmul(rng, fixed):
                                     for n in range(of * p["Pe"], (of + 1) * p["Pe"])])
     lanes = p["Simd"] if p["ByColumn"] else p["Pe"]
     stages = 5 + multiplier_stages(style, p["XWidth"], p["XSigned"], p["WWidth"]) + clog2(p["Simd"])
-    if style == 2:
-        cascades = -(-p["Simd"] // (7 if p["XSigned"] else 4))
-        stages = 8 + -(-p["Simd"] // cascades) + clog2(cascades)
+    if style >= 2:
+        stages = paired_stages(p)
     beats = p["Matrices"] * (p["Columns"] * p["Folds"] if p["ByColumn"]
                              else p["Inner"] * p["OutFolds"])
     firings = p["Passes"] * p["Matrices"] * p["Rows"] * p["OutFolds"] * p["Folds"]

@@ -94,10 +94,10 @@ def streamed(case_of, rng, fixed, p, rows, files, source, sink, stages):
         uses = [(place == 0, fold == folds - 1) for _ in range(len(sink.beats) // group)
                 for fold in range(folds) for place in range(group)]
         return case_of("rhz_matvec_streamed", p, [source, type(source)("w", beat, 1, beats)],
-                       [sink], stages - (1 if p["Style"] == 2 else 2),
+                       [sink], stages - (1 if p["Style"] >= 2 else 2),
                        lambda i, o: timing.shared_weights(i[0], i[1], o[0], uses, pieces), files)
     return case_of("rhz_matvec_streamed", p, [source, type(source)("w", beat, 1, beats)], [sink],
-                   stages - (1 if p["Style"] == 2 else 2),
+                   stages - (1 if p["Style"] >= 2 else 2),
                    lambda i, o: timing.actor(i, o, popped=lambda n: firings[n][0],
                                              produces=lambda n: firings[n][2],
                                              seen=lambda n: firings[n][1]), files)

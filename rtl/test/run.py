@@ -262,8 +262,9 @@ def yosys_script(case, directory):
         file.write("module top; %s #(%s) u_dut (); endmodule\n" % (case.cell, ", ".join(
             ".%s(%s)" % (k, literal(v)) for k, v in case.params.items())))
     files = [os.path.join(HERE, "..", name) for name in UNITS["modules"][case.cell]]
-    return ("read_verilog -lib %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
+    return ("read_verilog -lib %s %s; read_verilog -sv -defer %s; read_verilog -sv top.sv; "
             "hierarchy -check -top top; proc; " % (
+                os.path.join(SIM, "DSP48E1_blackbox.v"),
                 os.path.join(SIM, "DSP48E2_blackbox.v"), " ".join(files)))
 
 
@@ -333,7 +334,7 @@ def check_units():
             name = todo.pop()
             if name not in needed:
                 needed.add(name)
-                todo += re.findall(r"^\s*(rhz_\w+|DSP48E2) (?:#\(|u_)",
+                todo += re.findall(r"^\s*(rhz_\w+|DSP48E[12]) (?:#\(|u_)",
                                    source_of(name), re.M)
         listed = {os.path.basename(name)[:-len(".sv")] for name in files}
         if listed != needed:

@@ -3,7 +3,7 @@
 
 import timing
 from cases import Case, Port, maker, number, pick, words
-from cells import clog2, multiplier_stages
+from cells import clog2, multiplier_stages, paired_stages
 
 
 def names(prefix, count):
@@ -19,7 +19,7 @@ def names(prefix, count):
        {"Layers": 2, "Folds": 2, "OutFolds": 5, "Vectors": 14, "Bias": 1, "Places": 70},
        {"Layers": 5, "Folds": 1, "OutFolds": 4, "Vectors": 3, "Places": 2})
 def matvec_turns(rng, fixed):
-    style = fixed.get("Style", rng.randint(0, 2))
+    style = fixed.get("Style", rng.randint(0, 3))
     p = pick(rng, fixed, Layers=(1, 5), Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 8, 9],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8),
              Folds=[1, 1, 2, 3, 7], OutFolds=(1, 4), Vectors=[1, 1, 2, 5], Bias=[0, 1],
@@ -53,9 +53,8 @@ def matvec_turns(rng, fixed):
         p["BiasFile"] = "b.txt"
         files["b.txt"] = biases
     stages = 5 + multiplier_stages(style, p["XWidth"], p["XSigned"], p["WWidth"]) + clog2(simd)
-    if style == 2:
-        cascades = -(-simd // (7 if p["XSigned"] else 4))
-        stages = 8 + -(-simd // cascades) + clog2(cascades)
+    if style >= 2:
+        stages = paired_stages(p)
     ins, outs = names("in", layers), names("out", layers)
 
     def predict(inputs, outputs):

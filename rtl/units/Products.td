@@ -3,13 +3,15 @@
 include "Sources.td"
 
 defvar StyleText =
-    "products in LUTs (0), in DSPs (1), two of them in a DSP (2)";
+    "products in LUTs (0), in DSPs (1), two of them in a DSP48E2 (2) or in a "
+    "DSP48E1 (3)";
 
 def Matvec : Unit<"matvec"> {
   let Summary = "matrix times vector in folds of Pe x Simd, weights in memory";
   let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
-                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
-                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 and 3 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, in "
+                "Style 3 at most what its low field has room for, "
                 "N = ceil(Simd / M), C = ceil(Simd / N)";
   let Module = [rhz_matvec];
   let Parameters = [
@@ -23,7 +25,7 @@ def Matvec : Unit<"matvec"> {
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
     Flag<"Bias", "a bias is added">,
-    Parameter<"Style", 0, 2, StyleText>,
+    Parameter<"Style", 0, 3, StyleText>,
     Placed<"Block", "the weights are in block RAM">,
     Placed<"BiasBlock", "the biases are in block RAM">,
     Depth, FrameBeats
@@ -47,8 +49,9 @@ def MatvecResident : Unit<"matvec_resident"> {
   let Summary = "matrix times vector in folds of Pe x Simd, weights in a memory "
                 "that is filled when the design starts";
   let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
-                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
-                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 and 3 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, in "
+                "Style 3 at most what its low field has room for, "
                 "N = ceil(Simd / M), C = ceil(Simd / N)";
   let Module = [rhz_matvec_resident];
   let Parameters = [
@@ -62,7 +65,7 @@ def MatvecResident : Unit<"matvec_resident"> {
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
     Flag<"Bias", "a bias is added">,
-    Parameter<"Style", 0, 2, StyleText>,
+    Parameter<"Style", 0, 3, StyleText>,
     Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
     Placed<"BiasBlock", "the biases are in block RAM">,
     Parameter<"Load", 8, 1024, "bits of a word of the load chain">,
@@ -87,8 +90,9 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
   let Summary = "matrix times vector in folds of Pe x Simd, weights as a second "
                 "stream in the order of use";
   let Latency = "3 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
-                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
-                "7 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 and 3 "
+                "7 + C + clog2(N) + V, M = 7 if XSigned, else 4, in "
+                "Style 3 at most what its low field has room for, "
                 "N = ceil(Simd / M), C = ceil(Simd / N)";
   let Module = [rhz_matvec_streamed];
   let Parameters = [
@@ -102,7 +106,7 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
     Flag<"Bias", "a bias is added">,
-    Parameter<"Style", 0, 2, StyleText>,
+    Parameter<"Style", 0, 3, StyleText>,
     Placed<"BiasBlock", "the biases are in block RAM">,
     BeatWidth<"Beat", "bits of a beat of weights">,
     Count<"Words", "firings for which a beat has weights">,
@@ -147,7 +151,7 @@ def MatvecTurns : Unit<"matvec_turns"> {
     Count<"OutFolds", "results of a vector, one after another">,
     Count<"Vectors", "vectors of a layer in a frame">,
     Flag<"Bias", "a bias is added">,
-    Parameter<"Style", 0, 2, StyleText>,
+    Parameter<"Style", 0, 3, StyleText>,
     Placed<"Block", "the weights are in block RAM">,
     Placed<"BiasBlock", "the biases are in block RAM">,
     Parameter<"Places", 2, 1073741824, "results that are stored for all layers">,
@@ -174,8 +178,9 @@ def Matmul : Unit<"matmul"> {
   let Summary = "matrix times matrix in folds of Pe x Simd: both are streams, the "
                 "second one is stored";
   let Latency = "5 + M + clog2(Simd) + V for Style 0 and 1, M = 2 if Style = 0 "
-                "and min(XWidth, WWidth) > 4, else 1; for Style 2 "
-                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, "
+                "and min(XWidth, WWidth) > 4, else 1; for Style 2 and 3 "
+                "8 + C + clog2(N) + V, M = 7 if XSigned, else 4, in "
+                "Style 3 at most what its low field has room for, "
                 "N = ceil(Simd / M), C = ceil(Simd / N)";
   let Module = [rhz_matmul];
   let Parameters = [
@@ -201,7 +206,7 @@ def Matmul : Unit<"matmul"> {
     Flag<"ByColumn", "a beat of b is of a column (Simd elements), otherwise of a "
                      "row (Pe)">,
     Flag<"Interleaved", "b has a row or column of each matrix in turn">,
-    Parameter<"Style", 0, 2, StyleText>,
+    Parameter<"Style", 0, 3, StyleText>,
     Flag<"Ultra", "b is in UltraRAM, otherwise in block RAM or LUTs by its shape">,
     Depth, FrameBeats
   ];

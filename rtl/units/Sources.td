@@ -6,6 +6,7 @@
 
 include "rhizome/Unit/Unit.td"
 
+def DSP48E1 : Model;
 def DSP48E2 : Model;
 
 def rhz_at_least : Source;
@@ -30,7 +31,7 @@ def rhz_digits : Source;
 def rhz_mul : Source<[rhz_digits, rhz_delay]>;
 def rhz_sum : Source;
 def rhz_dot : Source<[rhz_mul, rhz_sum]>;
-def rhz_dsp_packed : Source<[DSP48E2]>;
+def rhz_dsp_packed : Source<[DSP48E1, DSP48E2]>;
 def rhz_dot_pair : Source<[rhz_delay, rhz_dsp_packed, rhz_sum]>;
 def rhz_fork : Source<[rhz_outbuf]>;
 def rhz_fifo : Source<[rhz_fork]>;

@@ -3,6 +3,7 @@
 // is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
 #include "KnownUnits.h"
+#include "Models.h"
 #include "Reduction.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -416,7 +417,7 @@ stylesFor(const Reduction &p, const DeviceContext &device, int64_t products) {
                p.x.width <= device.pairBits && p.weightBits <= device.pairBits;
   // No tool uses a DSP for a product by one bit.
   if (pairs)
-    styles.push_back(2);
+    styles.push_back(pairedStyle(device.cost));
   else if (p.x.width > 1 && p.weightBits > 1)
     styles.push_back(1);
   return styles;

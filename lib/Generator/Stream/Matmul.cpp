@@ -2,6 +2,7 @@
 // Products of two tensors: the right operand is stored, the rows of the left
 // one stream through, repeated by a `window` as for a dense layer.
 #include "rhizome/Dialect/Osa/Matmul.h"
+#include "Models.h"
 #include "Units.h"
 #include "rhizome/Generator/Shared.h"
 
@@ -135,7 +136,7 @@ std::vector<int64_t> stylesFor(const Problem &p, int64_t pe,
     return {0};
   bool pairs =
       pe >= 2 && p.xBits <= device.pairBits && p.wBits <= device.pairBits;
-  return {0, pairs ? 2 : 1};
+  return {0, pairs ? pairedStyle(device.cost) : 1};
 }
 } // namespace
 

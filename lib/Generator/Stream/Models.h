@@ -29,4 +29,33 @@ std::unique_ptr<UnitModel> makeDepthwiseStreamedUnit();
 inline bool multiplierIsDeep(int64_t style, int64_t x, int64_t w) {
   return style == 0 && std::min(x, w) > 4;
 }
+
+/// Styles of two products per DSP: a DSP48E2 and a DSP48E1, whose multiplier is
+/// narrower.
+constexpr int64_t kPairedStyle = 2, kNarrowPairedStyle = 3;
+inline int64_t pairedStyle(const CostContext &cost) {
+  return cost.dspWide < 27 ? kNarrowPairedStyle : kPairedStyle;
+}
+inline Multiplier multiplierOf(int64_t style) {
+  return Multiplier(std::min(style, kPairedStyle));
+}
+/// Products of paired operands that are added before the pair is unpacked:
+/// those for which its low field has room (rhz_matvec).
+inline int64_t mostPacked(int64_t style, int64_t x, bool xSigned, int64_t w) {
+  const int64_t most = xSigned ? kPackedSigned : kPackedUnsigned;
+  if (style != kNarrowPairedStyle)
+    return most;
+  const int64_t field = 24 - std::max(x, w);
+  const int64_t mostX = xSigned ? int64_t(1) << (x - 1) : (int64_t(1) << x) - 1;
+  return std::min(most, ((int64_t(1) << (field - 1)) - 1) / (mostX << (w - 1)));
+}
+/// Cascades of packed DSPs.
+struct Cascades {
+  int64_t count, length;
+  explicit Cascades(const unit::Instance &a)
+      : count(cost::ceilDiv(a.get("Simd"),
+                            mostPacked(a.get("Style"), a.get("XWidth"),
+                                       a.get("XSigned"), a.get("WWidth")))),
+        length(cost::ceilDiv(a.get("Simd"), count)) {}
+};
 } // namespace rhizome::gen

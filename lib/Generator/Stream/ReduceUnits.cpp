@@ -67,14 +67,6 @@ int64_t piecesOf(const unit::Instance &a) {
   return ceilDiv(a.get("Pe") * a.get("Simd") * a.get("WWidth"), a.get("Beat"));
 }
 
-/// Cascades of packed DSPs: at most `most` products long.
-struct Cascades {
-  int64_t count, length;
-  Cascades(int64_t simd, bool isSigned)
-      : count(ceilDiv(simd, isSigned ? kPackedSigned : kPackedUnsigned)),
-        length(ceilDiv(simd, count)) {}
-};
-
 /// Valid bits, the flag of a result, its path to the buffer.
 void resultControl(Builder &b, int64_t stages, int64_t tail) {
   bool folded = b.get("Folds") > 1;
@@ -132,7 +124,7 @@ void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
   int64_t words = b.get("Folds") * b.get("OutFolds");
-  Cascades cascades(simd, b.get("XSigned"));
+  Cascades cascades(b.instance());
   int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
   b.dsp(double(pairs * simd));
   // The activations: two stages (one if the weights come with them), then the
@@ -239,7 +231,7 @@ void pages(Builder &b) {
     b.ff(1);
     b.term(Term::Select, double(width));
   }
-  const int64_t stages = p.Style == 2 ? 1 : 2;
+  const int64_t stages = p.Style >= kPairedStyle ? 1 : 2;
   if (!p.Ultra)
     return b.ram(2 * page, width, stages, banks);
   for (int64_t i = 0; i < banks; ++i)
@@ -308,13 +300,13 @@ void matvec(Builder &b) {
   const int64_t product = productBits(of);
   int64_t levels = clog2(simd),
           stages = 3 + productStages(b.instance()) + levels;
-  if (style == 2) {
-    Cascades cascades(simd, b.get("XSigned"));
+  if (style >= kPairedStyle) {
+    Cascades cascades(b.instance());
     stages = 6 + cascades.length + clog2(cascades.count);
   }
   b.term(Term::Fixed, 1);
   if (isStreamed(b.instance())) {
-    resultControl(b, stages - (style == 2 ? 1 : 2), 2);
+    resultControl(b, stages - (style >= kPairedStyle ? 1 : 2), 2);
     weightsOfBeats(b);
     sharedWeights(b);
   } else if (isStored(b.instance())) {
@@ -329,7 +321,7 @@ void matvec(Builder &b) {
     if (words > 1)
       b.ff(double(clog2(words))); // the address's register
   }
-  if (style == 2) {
+  if (style >= kPairedStyle) {
     pairedProducts(b, acc);
   } else {
     UsedProducts used(b, pe, simd, w);
@@ -491,18 +483,18 @@ public:
 
   int64_t latency(const unit::Instance &a) const override {
     int64_t v = bufferLatency(a), simd = a.get("Simd");
-    if (a.get("Style") != 2)
+    if (a.get("Style") < kPairedStyle)
       return 5 + productStages(a) + clog2(simd) + v;
-    Cascades cascades(simd, a.get("XSigned"));
+    Cascades cascades(a);
     return 8 + cascades.length + clog2(cascades.count) + v;
   }
   void structure(Builder &b) const override { matvec(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
-    return kind().characterized[a.get("Style")];
+    return kind().characterized[size_t(multiplierOf(a.get("Style")))];
   }
   Products products(const unit::Instance &a) const override {
     return {a.get("Pixels") * a.get("Pe") * a.get("Simd"),
-            Multiplier(a.get("Style"))};
+            multiplierOf(a.get("Style"))};
   }
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
@@ -520,7 +512,7 @@ public:
   MatvecStreamedUnit() : MatvecUnit(unit::MatvecStreamed::kKind) {}
 
   int64_t latency(const unit::Instance &a) const override {
-    return MatvecUnit::latency(a) - (a.get("Style") == 2 ? 1 : 2);
+    return MatvecUnit::latency(a) - (a.get("Style") >= kPairedStyle ? 1 : 2);
   }
   int64_t firingsPerBeat(const unit::Instance &a) const override {
     return a.get("Positions") > 1 ? 1 : a.get("Folds") * piecesOf(a);
@@ -596,7 +588,7 @@ public:
   MatmulUnit() : MatvecUnit(unit::Matmul::kKind) {}
 
   Products products(const unit::Instance &a) const override {
-    return {a.get("Pe") * a.get("Simd"), Multiplier(a.get("Style"))};
+    return {a.get("Pe") * a.get("Simd"), multiplierOf(a.get("Style"))};
   }
   void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
@@ -703,21 +695,21 @@ bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
   int64_t style = 0;
   while (name != kind().characterized[style])
     ++style;
-  if ((style == 2 && s.device.pairBits == 0) ||
+  if ((style == kPairedStyle && s.device.pairBits == 0) ||
       (style == 1 && !s.device.hasDsp))
     return false;
   s.begin(kind().name);
   int64_t x = s.any({1, 2, 4, 7, 8, 8}), w = s.any({1, 2, 3, 4, 7, 8});
   if (style == 1)
     x = s.any({8, 9, 12, 16}), w = s.any({8, 10, 13, 16});
-  if (style == 2)
+  if (style == kPairedStyle)
     x = s.any({7, 8}), w = s.any({4, 7, 8});
   int64_t pe = s.any({1, 2, 3, 4, 6, 8}), simd = s.any({1, 2, 3, 4, 6, 9, 12});
   while (style == 0 && pe * simd * x * w > 800)
     pe > 1 ? pe = (pe + 1) / 2 : simd = (simd + 1) / 2;
   while (style > 0 && pe * simd > 24)
     pe > 2 ? pe = (pe + 1) / 2 : simd = (simd + 1) / 2;
-  if (style == 2)
+  if (style == kPairedStyle)
     pe = std::max<int64_t>(pe, 2);
   int64_t folds = s.any({1, 4, 9, 12, 25, 50, 128}),
           out = s.any({1, 2, 5, 8, 16});
@@ -725,17 +717,18 @@ bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
   while ((int64_t(1) << bits) < simd * folds)
     ++bits;
   bool bias = s.draw(0, 2) == 0;
-  s.actor.params = {{"Pixels", s.any({1, 1, 1, 2})},
-                    {"Pe", pe},
-                    {"Simd", simd},
-                    {"XWidth", x},
-                    {"XSigned", s.draw(0, 1)},
-                    {"WWidth", w},
-                    {"AccWidth", x + w + bits},
-                    {"Folds", folds},
-                    {"OutFolds", out},
-                    {"Bias", bias},
-                    {"Style", style}};
+  s.actor.params = {
+      {"Pixels", s.any({1, 1, 1, 2})},
+      {"Pe", pe},
+      {"Simd", simd},
+      {"XWidth", x},
+      {"XSigned", s.draw(0, 1)},
+      {"WWidth", w},
+      {"AccWidth", x + w + bits},
+      {"Folds", folds},
+      {"OutFolds", out},
+      {"Bias", bias},
+      {"Style", style == kPairedStyle ? pairedStyle(s.device.cost) : style}};
   s.image("WeightFile", folds * out, pe * simd, w, w);
   if (bias)
     s.image("BiasFile", out, pe, x + w + bits, (x + w + bits) * 7 / 10);

@@ -31,7 +31,7 @@ static Manner mannerOf(const Actor &unit) {
   static const Manner styles[] = {{"lut", ", in LUTs"},
                                   {"dsp", ", in DSPs"},
                                   {"paired", ", paired in DSPs"}};
-  return styles[unit.get("Style")];
+  return styles[size_t(multiplierOf(unit.get("Style")))];
 }
 
 Actor &stream::computing(Body &body) {

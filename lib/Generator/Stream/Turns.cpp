@@ -3,6 +3,7 @@
 // each of them adds to the unit, and the body of those that share it. Each has
 // its own window, and where its results have fewer bits than the unit's, a
 // circuit that drops the others.
+#include "Models.h"
 #include "Reduction.h"
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Shared.h"
@@ -197,7 +198,7 @@ std::vector<Turn> turnsOf(const Reduction &p, int64_t accBits,
       all.push_back(turn);
       if (!device.hasDsp || p.x.width == 1 || p.weightBits == 1)
         continue;
-      turn.style = pairs && pe > 1 ? 2 : 1;
+      turn.style = pairs && pe > 1 ? pairedStyle(device.cost) : 1;
       all.push_back(turn);
     }
   }
@@ -228,10 +229,10 @@ Offer offerOf(const Turn &turn, const DeviceContext &device) {
   offer.key = OptionKey("stream", "turns")
                   .add("pe", turn.pe)
                   .add("simd", turn.lanes)
-                  .add("style", kStyles[turn.style]);
+                  .add("style", kStyles[size_t(multiplierOf(turn.style))]);
   offer.summary = "PE " + std::to_string(turn.pe) + " × SIMD " +
-                  std::to_string(turn.lanes) + kStyleWords[turn.style] +
-                  ", in turn";
+                  std::to_string(turn.lanes) +
+                  kStyleWords[size_t(multiplierOf(turn.style))] + ", in turn";
   offer.inputs = {turn.in()};
   offer.outputs = {turn.out()};
   offer.body.chain(turn.window(), turn.read());

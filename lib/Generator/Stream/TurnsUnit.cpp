@@ -55,10 +55,10 @@ public:
     return a.get("Folds");
   }
   Products products(const unit::Instance &a) const override {
-    return {a.get("Pe") * a.get("Simd"), Multiplier(a.get("Style"))};
+    return {a.get("Pe") * a.get("Simd"), multiplierOf(a.get("Style"))};
   }
   const char *characterizedAs(const unit::Instance &a) const override {
-    return kind().characterized[a.get("Style")];
+    return kind().characterized[size_t(multiplierOf(a.get("Style")))];
   }
 
   void processes(const Actor &a, ProcessNetwork &network,
@@ -101,10 +101,9 @@ public:
     products.model().structure(inner);
     b.add(inner.structure);
     turn(b, folds * outFolds, /*hasAddress=*/true);
-    if (b.get("Style") == 2 && !b.get("Block") && words > 1) {
+    if (b.get("Style") >= kPairedStyle && !b.get("Block") && words > 1) {
       // All weights are read at once and wait for their places in the cascade.
-      const int64_t most = b.get("XSigned") ? kPackedSigned : kPackedUnsigned;
-      const int64_t length = ceilDiv(simd, ceilDiv(simd, most));
+      const int64_t length = Cascades(b.instance()).length;
       for (int64_t place = 1; place < length; ++place) {
         b.delay(double(b.get("Pe") * simd * b.get("WWidth")) / double(length),
                 place);
