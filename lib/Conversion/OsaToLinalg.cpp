@@ -5,6 +5,7 @@
 // business of lib/Cpu. It shares nothing with the
 // interpreter, which it is tested against.
 #include "RealToLinalg.h"
+#include "RowsToLinalg.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Conversion/Passes.h"
@@ -71,6 +72,12 @@ public:
         .Case<osa::GatherOp>([&](auto o) { return gather(o); })
         .Case<osa::ScaledMaxOp>([&](auto o) { return scaledMax(o); })
         .Case<osa::ProductOp>([&](auto o) { return product(o); })
+        .Case<osa::RowSoftmaxOp>([&](auto o) { return rowSoftmax(o); })
+        .Case<osa::RowNormOp>([&](auto o) {
+          host::Loops loops(b, loc);
+          Value x = store(load(o.getInput()), 64);
+          return finish(o, {rowNormLoops(loops, o, x), {64, true}});
+        })
         .Case<osa::ReshapeOp>(
             [&](auto o) { return finish(o, load(o.getInput())); })
         .Default([](Operation *other) {
@@ -391,6 +398,14 @@ private:
                     });
     }
     return finish(op, {sum, acc});
+  }
+
+  LogicalResult rowSoftmax(osa::RowSoftmaxOp op) {
+    host::Loops loops(b, loc);
+    auto table = op.getExponentials();
+    Value entries = tensor({int64_t(table.size())}, table, 64);
+    Value x = store(load(op.getInput()), 64);
+    return finish(op, {rowSoftmaxLoops(loops, op, x, entries), {64, true}});
   }
 
   /// True if x·m + o fits 32 bits for all x in the input's range.

@@ -4,6 +4,7 @@
 // storage. Loops that are there already stay as they are; the bodies of loops
 // over time are lowered in place.
 #include "RealToLinalg.h"
+#include "RowsToLinalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Conversion/Storage.h"
@@ -537,6 +538,8 @@ LogicalResult RealLowering::convert(Operation *op) {
         });
       })
       .Case<osa::ArgMaxOp>([&](auto o) { return argMax(o); })
+      .Case<osa::NormalizeOp>(
+          [&](auto o) { return give(o, normalizeLoops(loops, o, in(o, 0))); })
       .Case<osa::SoftmaxOp>([&](auto o) {
         return give(o, loops.softmax(in(o, 0), softmaxAxis(o), o.getLog()));
       })

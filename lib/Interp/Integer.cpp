@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operations of the integer level, in exact arithmetic.
 #include "Evaluate.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -115,10 +116,70 @@ static LogicalResult sumPool(osa::SumPoolOp op, Frame &frame) {
   return success();
 }
 
+static LogicalResult rowSoftmax(osa::RowSoftmaxOp op, Frame &frame) {
+  const auto &x = frame.in[0]->ints;
+  auto table = op.getExponentials();
+  const auto row = size_t(frame.out.shape.back());
+  const auto shift = int64_t(op.getShift());
+  const int64_t hi = resultRange(op).second;
+  for (size_t first = 0; first < x.size(); first += row) {
+    int64_t most = *std::max_element(&x[first], &x[first] + row), sum = 0;
+    for (size_t i = first; i < first + row; ++i)
+      sum += table[most - x[i]];
+    const int64_t quotient = int64_t(op.getNumerator()) / sum;
+    for (size_t i = first; i < first + row; ++i) {
+      int64_t share =
+          (table[most - x[i]] * quotient + (int64_t(1) << (shift - 1))) >>
+          shift;
+      if (failed(store(frame, i, std::min(share, hi))))
+        return failure();
+    }
+  }
+  return success();
+}
+
+/// ⌊√value⌋, digit by digit.
+static int64_t rootOf(int64_t value) {
+  int64_t root = 0;
+  for (int64_t bit = int64_t(1) << 31; bit > 0; bit >>= 1)
+    if ((root | bit) * (root | bit) <= value)
+      root |= bit;
+  return root;
+}
+
+static LogicalResult rowNorm(osa::RowNormOp op, Frame &frame) {
+  const auto &x = frame.in[0]->ints;
+  const int64_t row = frame.out.shape.back(), zero = int64_t(op.getZero());
+  const auto fraction = int64_t(op.getFraction());
+  for (size_t first = 0; first < x.size(); first += size_t(row)) {
+    int64_t sum = 0;
+    __int128 squares = 0;
+    for (size_t i = first; i < first + size_t(row); ++i) {
+      sum += op.getCentered() ? x[i] - zero : 0;
+      squares += __int128(x[i] - zero) * (x[i] - zero);
+    }
+    __int128 square =
+        squares * row - __int128(sum) * sum + int64_t(op.getEpsilon());
+    const int64_t digits = osa::digitsOf(square);
+    const int64_t up = 2 * (osa::kRootBits - digits);
+    const int64_t root = rootOf(int64_t(up > 0 ? square << up : square >> -up));
+    const int64_t inverse = ((int64_t(1) << 32) - 1) / root;
+    const int64_t shift = osa::kRootBits + digits;
+    for (size_t i = first; i < first + size_t(row); ++i) {
+      __int128 product = (__int128(row) * (x[i] - zero) - sum) * inverse;
+      __int128 rounded =
+          ((product << fraction) + (__int128(1) << (shift - 1))) >> shift;
+      if (failed(store(frame, i, rounded)))
+        return failure();
+    }
+  }
+  return success();
+}
+
 bool interp::isInteger(Operation *op) {
   return isa<osa::RequantizeOp, osa::ThresholdOp, osa::TableOp,
-             osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp,
-             osa::SumPoolOp>(op);
+             osa::ScaledAddOp, osa::ScaledMaxOp, osa::ProductOp, osa::SumPoolOp,
+             osa::RowSoftmaxOp, osa::RowNormOp>(op);
 }
 
 LogicalResult interp::evaluateInteger(Frame &frame) {
@@ -133,6 +194,8 @@ LogicalResult interp::evaluateInteger(Frame &frame) {
       .Case<osa::ScaledMaxOp>([&](auto op) { return scaledMax(op, frame); })
       .Case<osa::ProductOp>([&](auto op) { return product(op, frame); })
       .Case<osa::SumPoolOp>([&](auto op) { return sumPool(op, frame); })
+      .Case<osa::RowSoftmaxOp>([&](auto op) { return rowSoftmax(op, frame); })
+      .Case<osa::RowNormOp>([&](auto op) { return rowNorm(op, frame); })
       .Default([](Operation *op) {
         return op->emitOpError("is not an integer operation");
       });

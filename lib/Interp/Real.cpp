@@ -2,6 +2,7 @@
 // The operations of the real level, each with its result in float32, and the
 // two that connect the levels, quantize and dequantize.
 #include "Evaluate.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "rhizome/Dialect/Osa/Unary.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -207,6 +208,24 @@ static LogicalResult softmax(osa::SoftmaxOp op, Frame &frame) {
   return success();
 }
 
+static LogicalResult normalize(osa::NormalizeOp op, Frame &frame) {
+  const auto row = size_t(frame.out.shape.back());
+  const auto &in = frame.in[0]->floats;
+  for (size_t first = 0; first < in.size(); first += row) {
+    double sum = 0, squares = 0;
+    for (size_t i = first; i < first + row; ++i)
+      sum += op.getCentered() ? in[i] : 0;
+    const double mean = sum / double(row);
+    for (size_t i = first; i < first + row; ++i)
+      squares += (in[i] - mean) * (in[i] - mean);
+    const double root = std::sqrt(squares / double(row) +
+                                  double(op.getEpsilon().convertToFloat()));
+    for (size_t i = first; i < first + row; ++i)
+      frame.out.floats[i] = float((in[i] - mean) / root);
+  }
+  return success();
+}
+
 template <typename T>
 static LogicalResult argMax(osa::ArgMaxOp op, Frame &frame) {
   Axis axis(frame.in[0]->shape, int64_t(op.getAxis()));
@@ -228,8 +247,8 @@ bool interp::isReal(Operation *op) {
   return isa<osa::QuantizeOp, osa::DequantizeOp, osa::AddOp, osa::SubOp,
              osa::MulOp, osa::DivOp, osa::MaxOp, osa::MinOp, osa::BatchNormOp,
              osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::AvgPoolOp,
-             osa::SoftmaxOp, osa::UnaryOp, osa::ArgMaxOp,
-             osa::MultiThresholdOp>(op);
+             osa::SoftmaxOp, osa::UnaryOp, osa::ArgMaxOp, osa::MultiThresholdOp,
+             osa::NormalizeOp>(op);
 }
 
 LogicalResult interp::evaluateReal(Frame &frame) {
@@ -274,6 +293,7 @@ LogicalResult interp::evaluateReal(Frame &frame) {
       })
       .Case<osa::AvgPoolOp>([&](auto op) { return avgPool(op, frame); })
       .Case<osa::SoftmaxOp>([&](auto op) { return softmax(op, frame); })
+      .Case<osa::NormalizeOp>([&](auto op) { return normalize(op, frame); })
       .Case<osa::UnaryOp>([&](auto op) {
         return map(frame, [kind = op.getKind()](float x) {
           return float(

@@ -187,6 +187,7 @@ static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
     options.keptInputs.insert(input);
   if (request.rawIntegers && request.numberFormat)
     options.rawIntegerFraction = request.numberFormat->fractionBits;
+  options.fixedPointFunctions = request.fixedPointFunctions;
   return importer::importOnnx(&context, request.path, options, refusals);
 }
 

@@ -21,6 +21,7 @@ static constexpr OptionPhase kOptions[] = {
     {"--input-type", Phase::Import},
     {"--state", Phase::Import},
     {"--raw-integers", Phase::Import},
+    {"--fixed-point-functions", Phase::Import},
     {"--constraints", Phase::Import},
     {"--number-format", Phase::Quantize},
     {"--tensor-format", Phase::Quantize},

@@ -314,6 +314,8 @@ void Integerizer::visit(Operation *op) {
       .Case<osa::ReluOp, osa::LeakyReluOp, osa::ClipOp, osa::BatchNormOp>(
           [&](auto) { visitElementwise(op, in); })
       .Case<osa::UnaryOp>([&](auto) { visitElementwise(op, in); })
+      .Case<osa::SoftmaxOp>([&](auto softmax) { visitSoftmax(softmax, in); })
+      .Case<osa::NormalizeOp>([&](auto norm) { visitNormalize(norm, in); })
       .Default([&](Operation *) {
         leaveToHost(op, "it is computed on the host", "move it to the end");
       });

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "rhizome/Support/HostReason.h"
 #include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -105,6 +106,13 @@ private:
   /// Brings both to the shape of the result and to one layout; false (and a
   /// note to the host) if that can't be.
   bool align(mlir::Operation *op, Lazy &lhs, Lazy &rhs);
+
+  // Rows.cpp: what is computed along rows.
+  /// The tensor with its rows along the physical last axis, of one scale. Null
+  /// (and a note to the host) if it is none.
+  Lazy withRows(mlir::Operation *op, Lazy t);
+  void visitSoftmax(osa::SoftmaxOp op, Lazy in);
+  void visitNormalize(osa::NormalizeOp op, Lazy in);
 
   // Requantize.cpp
   void visitQuantize(osa::QuantizeOp op, Lazy in);

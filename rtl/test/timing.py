@@ -403,3 +403,29 @@ def mem_reader(sink, lengths, depth, latency, gap, accepts):
         for beat in range(length):
             due = max(due + gap, granted + latency if beat == 0 else 0)
             sink.fire(due)
+
+
+def rows(source, sink, beats, links):
+    """Actors in a row, between each two of them a store: of so many places, with a
+    beat visible after so many cycles, and what the next actor needs of a whole row
+    visible after so many from its last beat on. A row is `beats` beats."""
+    fires = [[] for _ in range(len(links) + 1)]
+    while source.more():
+        for s, times in enumerate(fires):
+            first = len(times)
+            for i in range(first, first + beats):
+                cycle = times[-1] + 1 if times else 0
+                if s == 0:
+                    cycle = max(cycle, source.visible())
+                else:
+                    _, stored, row = links[s - 1]
+                    cycle = max(cycle, fires[s - 1][i] + stored,
+                                fires[s - 1][first + beats - 1] + row)
+                if s == len(links):
+                    cycle = max(cycle, sink.credit())
+                    sink.fire(cycle)
+                elif i >= links[s][0]:
+                    cycle = max(cycle, fires[s + 1][i - links[s][0]] + 1)
+                if s == 0:
+                    source.pop(cycle)
+                times.append(cycle)

@@ -3,6 +3,7 @@
 include "Window.td"
 include "Products.td"
 include "Elementwise.td"
+include "Rows.td"
 include "Glue.td"
 include "Movement.td"
 include "Memory.td"
@@ -12,5 +13,5 @@ def Units : UnitList<[
     Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
     Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
-    Requant, Threshold, Table, ScaledAdd, Product, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
+    Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

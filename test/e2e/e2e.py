@@ -49,6 +49,7 @@ import tasks
 import testbench
 import torchmlir
 import trained
+import transformer
 import vendorflows
 import vendorruns
 import weights
@@ -109,6 +110,7 @@ SUITES = {
     "operations": operations.operations,
     "turns": operations.turns,
     "attention": attention.attention,
+    "transformer": transformer.transformer,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
     "recurrent": recurrent.recurrent,

@@ -111,6 +111,10 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
   command.add_flag(
       "--raw-integers", request.rawIntegers,
       "the file's tensors contain the number format's integer codes");
+  command.add_flag(
+      "--fixed-point-functions", request.fixedPointFunctions,
+      "compute Softmax and layer normalizations between quantizers in the "
+      "network, by their fixed-point algorithms, instead of on the host");
   addCalibration(command, request);
 }
 

@@ -67,7 +67,7 @@ static void groupOptions(CLI::App &app) {
          "--constraints"}},
        {"Model",
         {"--shape", "--input-type", "--state", "--number-format",
-         "--tensor-format", "--raw-integers"}},
+         "--tensor-format", "--raw-integers", "--fixed-point-functions"}},
        {"Quantization after training",
         {"--calibration", "--calibration-normalize", "--calibration-images",
          "--calibration-method", "--calibration-frames", "--bits", "--max-loss",

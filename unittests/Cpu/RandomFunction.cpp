@@ -3,6 +3,7 @@
 // follow every other.
 #include "RandomFunction.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -260,6 +261,29 @@ Value RandomFunction::table(Value v) {
                               attr);
 }
 
+Value RandomFunction::rows(Value v) {
+  num::IntType x = element(v);
+  if (shape(v).empty() || x.getWidth() > 16)
+    return {};
+  if (coin() && x.getHi() - x.getLo() < 4000) {
+    std::vector<int64_t> table(size_t(x.getHi() - x.getLo() + 1));
+    for (int64_t &e : table)
+      e = pick(0, 65535);
+    table[0] = 65535;
+    int64_t shift = pick(8, 30);
+    return osa::RowSoftmaxOp::create(b, loc, type(shape(v), 0, pick(0, 300)), v,
+                                     table, pick(65535, int64_t(65535) << 20),
+                                     shift);
+  }
+  const bool isCentered = coin();
+  const int64_t fraction = pick(0, 16),
+                most = osa::mostNormalized(shape(v).back(), fraction);
+  return osa::RowNormOp::create(
+      b, loc, type(shape(v), -most, most), v, isCentered,
+      isCentered || coin() ? 0 : pick(x.getLo(), x.getHi()),
+      pick(1, coin() ? 9 : int64_t(1) << 40), fraction);
+}
+
 Value RandomFunction::scaledAdd(Value v) {
   Value other = coin() ? v : argument(shape(v), randomInt(16));
   int64_t l = pick(-9, 9), r = pick(-300, 300);
@@ -375,7 +399,7 @@ Value RandomFunction::reshape(Value v) {
 Value RandomFunction::step(Value v) {
   if (element(v).getWidth() > 26)
     return requantize(v);
-  switch (pick(0, 16)) {
+  switch (pick(0, 17)) {
   case 0:
   case 1:
   case 2:
@@ -406,6 +430,8 @@ Value RandomFunction::step(Value v) {
     return pair(v);
   case 15:
     return matmul(v);
+  case 16:
+    return rows(v);
   default:
     return reshape(v);
   }

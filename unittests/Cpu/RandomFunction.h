@@ -38,6 +38,7 @@ private:
   mlir::Value requantize(mlir::Value v);
   mlir::Value threshold(mlir::Value v);
   mlir::Value table(mlir::Value v);
+  mlir::Value rows(mlir::Value v);
   mlir::Value scaledAdd(mlir::Value v);
   mlir::Value pair(mlir::Value v);
   mlir::Value gather(mlir::Value v);

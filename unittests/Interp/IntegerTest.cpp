@@ -234,4 +234,40 @@ TEST_F(IntegerTest, TheProbeSeesEveryOperation) {
                   }));
   EXPECT_EQ(seen, (std::vector<std::string>{"osa.reshape", "osa.transpose"}));
 }
+TEST_F(IntegerTest, RowSoftmaxDividesByTheSumOfItsRow) {
+  // Exponentials of the distances from 3: 4, 2, 1, 0; 100 / 7 and 100 / 16.
+  EXPECT_EQ(ints(R"(
+    func.func @f(%x: tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u5, 0:25>> {
+      %y = osa.row_softmax %x {exponentials = array<i64: 4, 2, 1, 0>, numerator = 100 : i64, shift = 1 : i64}
+        : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u5, 0:25>>
+      return %y : tensor<2x4x!num.int<u5, 0:25>>
+    })",
+                 {Tensor::ofInts({2, 4}, {3, 2, 1, 0, 2, 2, 2, 2})}),
+            (Ints{25, 14, 7, 0, 12, 12, 12, 12}));
+}
+
+TEST_F(IntegerTest, RowNormCentersAndScales) {
+  // 1 3 1 3 has variance 1. W = 4·20 − 64 + 1 = 17: j = 3, T = ⌊√(17·4^13)⌋,
+  // and (4·1 − 8)·R·2^4 / 2^19 is −15.5. The second row is constant.
+  EXPECT_EQ(ints(R"(
+    func.func @f(%x: tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s7, -33:33>> {
+      %y = osa.row_norm %x {epsilon = 1 : i64, fraction = 4 : i64}
+        : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s7, -33:33>>
+      return %y : tensor<2x4x!num.int<s7, -33:33>>
+    })",
+                 {Tensor::ofInts({2, 4}, {1, 3, 1, 3, 2, 2, 2, 2})}),
+            (Ints{-16, 16, -16, 16, 0, 0, 0, 0}));
+}
+
+TEST_F(IntegerTest, RowNormWithoutACenterTakesTheZeroOff) {
+  // 3 and −4 have the mean square 12.5; W = 2·25 + 1 = 51.
+  EXPECT_EQ(ints(R"(
+    func.func @f(%x: tensor<2x!num.int<u3>>) -> tensor<2x!num.int<s6, -23:23>> {
+      %y = osa.row_norm %x {centered = false, zero = 4 : i64, epsilon = 1 : i64, fraction = 4 : i64}
+        : (tensor<2x!num.int<u3>>) -> tensor<2x!num.int<s6, -23:23>>
+      return %y : tensor<2x!num.int<s6, -23:23>>
+    })",
+                 {Tensor::ofInts({2}, {7, 0})}),
+            (Ints{13, -18}));
+}
 } // namespace

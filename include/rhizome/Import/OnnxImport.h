@@ -36,6 +36,9 @@ struct ImportOptions {
   /// `--raw-integers`: F of the fixed-point format. Float tensors of rank 1 or
   /// more in the file hold integer codes; their real value is code / 2^F.
   std::optional<int> rawIntegerFraction;
+  /// `--fixed-point-functions`: Softmax and layer normalizations are operations
+  /// of the network, which between quantizers are computed in fixed point.
+  bool fixedPointFunctions = false;
   /// Resource limits; a file that exceeds them is refused.
   struct Limits {
     int64_t bytes = INT32_MAX; ///< of the protobuf

@@ -70,6 +70,8 @@ struct ModelRequest {
   std::map<std::string, std::string> states;
   /// --raw-integers: the file's tensors hold the number format's codes.
   bool rawIntegers = false;
+  /// --fixed-point-functions
+  bool fixedPointFunctions = false;
   std::optional<Calibration> calibration;
 };
 

@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 
@@ -31,6 +32,10 @@ void OsaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "rhizome/Dialect/Osa/Matmul.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "rhizome/Dialect/Osa/Rows.cpp.inc"
       >();
 }
 

@@ -2,6 +2,7 @@
 // Work and traffic of one operation, and window geometry. The only place that
 // counts MACs.
 #include "rhizome/Dialect/Osa/Matmul.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -73,6 +74,9 @@ Work osa::computeWork(Operation *op) {
   } else if (auto table = dyn_cast<TableOp>(op)) {
     work.ops = out;
     work.paramBits += bitsOf(table.getValues().getType());
+  } else if (isa<RowSoftmaxOp, RowNormOp, NormalizeOp>(op)) {
+    // A sum or two, and what a quotient or a root does with every element.
+    work.ops = (isa<RowSoftmaxOp>(op) ? 4 : 6) * out;
   } else if (!isa<ReshapeOp, TransposeOp, GatherOp, ConcatOp, PadOp>(op)) {
     work.ops = out;
   }

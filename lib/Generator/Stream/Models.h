@@ -18,11 +18,17 @@ std::unique_ptr<UnitModel> makeThresholdUnit();
 std::unique_ptr<UnitModel> makeTableUnit();
 std::unique_ptr<UnitModel> makeScaledAddUnit();
 std::unique_ptr<UnitModel> makeProductUnit();
+std::unique_ptr<UnitModel> makeRowSoftmaxUnit();
+std::unique_ptr<UnitModel> makeRowNormUnit();
 std::unique_ptr<UnitModel> makeConcatUnit();
 std::unique_ptr<UnitModel> makeSelectUnit();
 std::unique_ptr<UnitModel> makeReorderUnit();
 std::unique_ptr<UnitModel> makeReplayUnit();
 std::unique_ptr<UnitModel> makeDepthwiseStreamedUnit();
+
+/// Sets the depths of a row unit's stores, so that it takes a beat in every
+/// cycle.
+void sizeRowStores(unit::Instance &unit);
 
 /// Whether a multiplier takes a second stage: in LUTs (style 0) with more than
 /// four bits in both operands (rhz_mul).

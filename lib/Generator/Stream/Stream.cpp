@@ -22,6 +22,7 @@ static Manner mannerOf(const Actor &unit) {
       unit.is<unit::Matvec>() || unit.is<unit::MatvecStreamed>() ||
       unit.is<unit::DepthwiseStreamed>() || unit.is<unit::Matmul>() ||
       unit.kind().loadedPort() || unit.is<unit::Product>() ||
+      unit.is<unit::RowSoftmax>() || unit.is<unit::RowNorm>() ||
       (unit.is<unit::LaneReduce>() && unit.get("Op") == 0) ||
       (isRequant && unit.get("MulWidth") > 0);
   if (!hasProducts)
@@ -94,7 +95,7 @@ public:
       return "builds one operation at a time";
     Operation *op = region.front();
     if (!isCompute(op) && !isMatmul(op) && !isElementwise(op) &&
-        !isMovement(op))
+        !isRowwise(op) && !isMovement(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
@@ -147,6 +148,8 @@ public:
       return matmulOffers(op, device);
     if (isElementwise(op))
       return elementwiseOffers(op, upstream, device);
+    if (isRowwise(op))
+      return rowOffers(op, upstream, device);
     return movementOffers(op, upstream, device);
   }
 
@@ -178,6 +181,8 @@ public:
       buildCompute(op, offer, images);
     else if (isElementwise(op))
       buildElementwise(op, offer, images);
+    else if (isRowwise(op))
+      buildRows(op, offer, images);
     else if (!isMatmul(op))
       buildMovement(op, offer, images);
   }
@@ -190,9 +195,9 @@ std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
        {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
         makeMatvecTurnsUnit, makeMatmulUnit, makeLaneReduceUnit,
         makeDepthwiseResidentUnit, makeRequantUnit, makeThresholdUnit,
-        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeConcatUnit,
-        makeSelectUnit, makeReorderUnit, makeReplayUnit,
-        makeDepthwiseStreamedUnit})
+        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeRowSoftmaxUnit,
+        makeRowNormUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
+        makeReplayUnit, makeDepthwiseStreamedUnit})
     units.push_back(make());
   return units;
 }

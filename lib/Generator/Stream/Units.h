@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside the `stream` generator: the four families of units, each with its
+// Inside the `stream` generator: the families of units, each with its
 // offers and its memory images.
 #pragma once
 
@@ -50,6 +50,12 @@ Actor &computing(Body &body);
 std::vector<Offer> elementwiseOffers(mlir::Operation *op, Upstream upstream,
                                      const DeviceContext &device);
 void buildElementwise(mlir::Operation *op, Offer &offer, MemoryImages &images);
+
+/// row_softmax, row_norm: whole rows.
+bool isRowwise(mlir::Operation *op);
+std::vector<Offer> rowOffers(mlir::Operation *op, Upstream upstream,
+                             const DeviceContext &device);
+void buildRows(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
 /// concat, transpose, pad: elements in another order.
 std::vector<Offer> movementOffers(mlir::Operation *op, Upstream upstream,

@@ -34,6 +34,7 @@ llvm::LogicalResult unary(NodeContext &node);
 // NetworkReduce.cpp
 llvm::LogicalResult reduce(NodeContext &node);
 llvm::LogicalResult softmax(NodeContext &node);
+llvm::LogicalResult layerNormalization(NodeContext &node);
 llvm::LogicalResult argMax(NodeContext &node);
 llvm::LogicalResult topK(NodeContext &node);
 

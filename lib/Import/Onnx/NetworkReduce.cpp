@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations of the network that reduce axes. Reductions are pools: the reduced
-// axes are placed next to each other and become the width of an image. Also the
-// last operations of a classifier: softmax and arg max.
+// axes are placed next to each other and become the width of an image. Also
+// softmax, layer normalizations and arg max.
 #include "Network.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -139,7 +140,53 @@ LogicalResult network::softmax(NodeContext &node) {
       node.builder, node.loc, v.getType(), v,
       node.builder.getI64IntegerAttr(*axis),
       node.builder.getBoolAttr(node.op() == "LogSoftmax"));
+  if (node.state.options.fixedPointFunctions)
+    v.getDefiningOp()->setAttr(osa::kFixedPoint, node.builder.getUnitAttr());
   return setPlain(node, reshape(node, v, shape));
+}
+
+/// LayerNormalization, RMSNormalization: the normalization, then its scale and
+/// bias as for any tensor.
+LogicalResult network::layerNormalization(NodeContext &node) {
+  if (!node.state.options.fixedPointFunctions)
+    return node.refuse("it is computed in floating point",
+                       "give --fixed-point-functions");
+  if (failed(node.requireReal(0)))
+    return failure();
+  TensorRef x = node.input(0);
+  std::optional<int64_t> axis = node.axisAttribute(-1, x->rank());
+  if (!axis)
+    return failure();
+  for (size_t i = 1; i < node.inputs.size(); ++i)
+    if (node.input(i) && !node.input(i)->isConstant())
+      return node.refuse("its scale or bias is not constant");
+  for (size_t i = 1; i < 3; ++i)
+    if (node.outputUsed(i))
+      return node.refuse("its mean or deviation is used");
+  Value v = plain(node, x);
+  if (!v)
+    return failure();
+  // The axes from `axis` on are a row.
+  Shape rows(x->shape.begin(), x->shape.begin() + *axis);
+  rows.push_back(
+      *elementCount(Shape(x->shape.begin() + *axis, x->shape.end())));
+  v = reshape(node, v, rows);
+  v = osa::NormalizeOp::create(
+      node.builder, node.loc, v.getType(), v,
+      node.builder.getF32FloatAttr(float(node.getFloat("epsilon", 1e-5f))),
+      node.builder.getBoolAttr(node.op() == "LayerNormalization"));
+  for (auto [i, op] : {std::pair(1, "Mul"), {2, "Add"}})
+    if (TensorRef c = node.input(size_t(i))) {
+      Value factor = plain(node, c);
+      if (!factor)
+        return failure();
+      if (*elementCount(c->shape) != rows.back() &&
+          *elementCount(c->shape) != 1)
+        return node.refuse("its scale or bias does not fit a row");
+      factor = reshape(node, factor, {*elementCount(c->shape)});
+      v = emitBinary(node, op, v, factor, v.getType());
+    }
+  return setPlain(node, reshape(node, v, x->shape));
 }
 
 static LogicalResult emitArgMax(NodeContext &node, const TensorRef &x,

@@ -1079,3 +1079,115 @@ func.func @product_c1(%x: tensor<1x3x!num.int<u2>>, %y: tensor<1x2x!num.int<u2>>
   %a = osa.product %x, %y : (tensor<1x3x!num.int<u2>>, tensor<1x2x!num.int<u2>>) -> tensor<1x3x!num.int<u4>>
   return
 }
+
+// -----
+
+func.func @normalize_c1(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{'osa.normalize' op C1: input and output differ in shape}}
+  %a = osa.normalize %x {epsilon = 1.0e-05 : f32} : (tensor<2x4xf32>) -> tensor<4x2xf32>
+  return
+}
+
+// -----
+
+func.func @normalize_c1_scalar(%x: tensor<f32>) {
+  // expected-error@+1 {{'osa.normalize' op C1: a scalar has no rows}}
+  %a = osa.normalize %x {epsilon = 1.0e-05 : f32} : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @normalize_c2(%x: tensor<2x4xf32>) {
+  // expected-error@+1 {{'osa.normalize' op C2: epsilon is negative or not finite}}
+  %a = osa.normalize %x {epsilon = -1.0 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c1(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C1: 3 exponentials for the differences of '!num.int<u2>'}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 1>, numerator = 40 : i64, shift = 1 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c1_values(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C1: an exponential is above the first one, or that is not 1 … 65535}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 10, 0>, numerator = 40 : i64, shift = 1 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c2(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C2: the shift 41 is not in 1..40}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 1, 0>, numerator = 40 : i64, shift = 41 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c2_quotient(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C2: the largest quotient is not 1 … 2^24 - 1}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 1, 0>, numerator = 8 : i64, shift = 1 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c3(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C3: the output's range does not begin at 0}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 1, 0>, numerator = 40 : i64, shift = 1 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s8>>
+  return
+}
+
+// -----
+
+func.func @row_softmax_c4(%x: tensor<2x0x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_softmax' op C4: a row has 0 elements}}
+  %a = osa.row_softmax %x {exponentials = array<i64: 9, 3, 1, 0>, numerator = 40 : i64, shift = 1 : i64} : (tensor<2x0x!num.int<u2>>) -> tensor<2x0x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @row_norm_c1(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_norm' op C1: epsilon is below 1, or fraction not in 0..16}}
+  %a = osa.row_norm %x {epsilon = 0 : i64, fraction = 4 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s7, -33:33>>
+  return
+}
+
+// -----
+
+func.func @row_norm_c2(%x: tensor<2x4x!num.int<s40>>) {
+  // expected-error@+1 {{'osa.row_norm' op C2: its numbers have more than 32 bits}}
+  %a = osa.row_norm %x {epsilon = 1 : i64, fraction = 4 : i64} : (tensor<2x4x!num.int<s40>>) -> tensor<2x4x!num.int<s7, -33:33>>
+  return
+}
+
+// -----
+
+func.func @row_norm_c2_squares(%x: tensor<2x4x!num.int<s31>>) {
+  // expected-error@+1 {{'osa.row_norm' op C2: the sums of squares need more than 60 bits}}
+  %a = osa.row_norm %x {epsilon = 1 : i64, fraction = 4 : i64} : (tensor<2x4x!num.int<s31>>) -> tensor<2x4x!num.int<s7, -33:33>>
+  return
+}
+
+// -----
+
+func.func @row_norm_c3(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_norm' op C3: input and output differ in shape}}
+  %a = osa.row_norm %x {epsilon = 1 : i64, fraction = 4 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<4x2x!num.int<s7, -33:33>>
+  return
+}
+
+// -----
+
+func.func @row_norm_c4(%x: tensor<2x4x!num.int<u2>>) {
+  // expected-error@+1 {{'osa.row_norm' op C4: the output's range is '!num.int<s8>', its results' -33:33}}
+  %a = osa.row_norm %x {epsilon = 1 : i64, fraction = 4 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s8>>
+  return
+}

@@ -165,3 +165,16 @@ func.func @enumerations(%x: tensor<2xf32>) {
   %tanh = osa.unary tanh %x : (tensor<2xf32>) -> tensor<2xf32>
   return
 }
+
+// What is computed along rows; `centered` and `zero` are printed if they are
+// not the usual ones.
+// CHECK-LABEL: func.func @rows
+func.func @rows(%x: tensor<2x4xf32>, %q: tensor<2x4x!num.int<u2>>) {
+  // CHECK: osa.normalize %{{.*}} {epsilon = {{.*}} : f32}
+  %n = osa.normalize %x {epsilon = 1.0e-05 : f32} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  // CHECK: osa.row_softmax %{{.*}} {exponentials = array<i64: 9, 3, 1, 0>, numerator = 40 : i64, shift = 1 : i64}
+  %s = osa.row_softmax %q {exponentials = array<i64: 9, 3, 1, 0>, numerator = 40 : i64, shift = 1 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<u8>>
+  // CHECK: osa.row_norm %{{.*}} {centered = false, epsilon = 2 : i64, fraction = 0 : i64, zero = 1 : i64}
+  %r = osa.row_norm %q {centered = false, zero = 1 : i64, epsilon = 2 : i64, fraction = 0 : i64} : (tensor<2x4x!num.int<u2>>) -> tensor<2x4x!num.int<s3, -3:3>>
+  return
+}
