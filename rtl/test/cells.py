@@ -87,6 +87,13 @@ def concat(rng, fixed):
        {"LanesIn": 8, "LanesOut": 3, "RowIn": 30, "RowOut": 3, "Frame": 30},
        {"LanesIn": 3, "LanesOut": 8, "RowIn": 3, "RowOut": 30, "Frame": 30},
        {"LanesIn": 7, "LanesOut": 5, "RowIn": 35, "RowOut": 35, "Frame": 35},
+       {"LanesIn": 8, "LanesOut": 1, "RowIn": 32, "RowOut": 32, "Frame": 32, "Depth": 4},
+       {"LanesIn": 5, "LanesOut": 1, "RowIn": 64, "RowOut": 64, "Frame": 64},
+       {"LanesIn": 5, "LanesOut": 1, "RowIn": 6, "RowOut": 6, "Frame": 12, "Depth": 4},
+       {"LanesIn": 40, "LanesOut": 1, "RowIn": 80, "RowOut": 80, "Frame": 80},
+       {"LanesIn": 1, "LanesOut": 8, "RowIn": 32, "RowOut": 32, "Frame": 32, "Depth": 4},
+       {"LanesIn": 1, "LanesOut": 7, "RowIn": 20, "RowOut": 20, "Frame": 60},
+       {"LanesIn": 2, "LanesOut": 4, "RowIn": 6, "RowOut": 6, "Frame": 36},
        {"LanesIn": 13, "LanesOut": 11, "RowIn": 26, "RowOut": 26, "Frame": 26},
        {"LanesIn": 8, "LanesOut": 8, "RowIn": 5, "RowOut": 20, "Frame": 20},
        {"LanesIn": 8, "LanesOut": 8, "RowIn": 20, "RowOut": 5, "Frame": 20},
@@ -111,12 +118,10 @@ def gearbox(rng, fixed):
     noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
              for beat in beats_in]
     size = lambda beats: [sum(v is not None for v in beat) for beat in beats]
-    store, accept_stage, emit_stage = timing.gearbox_plan(p["LanesIn"], p["RowIn"], p["LanesOut"],
-                                                          p["RowOut"])
+    shape = p["LanesIn"], p["RowIn"], p["LanesOut"], p["RowOut"]
     return Case("rhz_gearbox", p, [Port("in", p["Elem"], p["LanesIn"], noisy)],
-                [Port("out", p["Elem"], p["LanesOut"], zeroed)], 1 + emit_stage,
-                lambda i, o: timing.gearbox(i[0], o[0], size(beats_in), size(beats_out), store,
-                                            accept_stage))
+                [Port("out", p["Elem"], p["LanesOut"], zeroed)], timing.gearbox_stages(*shape),
+                lambda i, o: timing.regroup(i[0], o[0], shape, size(beats_in), size(beats_out)))
 
 
 def axis_parameters(rng, fixed):
@@ -148,18 +153,16 @@ def axis_case(rng, fixed, outward):
                 for k, beat in enumerate(beats)]
     lanes_stream, lanes_bus = p["Lanes"] * scale, p["DataWidth"] // unit
     rows_stream, rows_bus = scale * p["Row"], scale * p["FrameElements"]
-    store, accept_stage, emit_stage = timing.gearbox_plan(
-        *((lanes_stream, rows_stream, lanes_bus, rows_bus) if outward
-          else (lanes_bus, rows_bus, lanes_stream, rows_stream)))
+    shape = ((lanes_stream, rows_stream, lanes_bus, rows_bus) if outward
+             else (lanes_bus, rows_bus, lanes_stream, rows_stream))
     if outward:
         noisy = [[number(rng, p["Elem"], False) if v is None else v for v in beat]
                  for beat in stream]
         # One stream of the bench carries {tlast, tdata}.
         out = [[beat[0] | beat[1] << p["DataWidth"]] for beat in bus]
         case = Case("rhz_axis_out", p, [Port("in", p["Elem"], p["Lanes"], noisy)],
-                    [Port("out", p["DataWidth"] + 1, 1, out)], 1 + emit_stage,
-                    lambda i, o: timing.gearbox(i[0], o[0], stream_sizes, bus_sizes, store,
-                                                accept_stage))
+                    [Port("out", p["DataWidth"] + 1, 1, out)], timing.gearbox_stages(*shape),
+                    lambda i, o: timing.regroup(i[0], o[0], shape, stream_sizes, bus_sizes))
         case.connections = case.connections[:3] + [
             ".m_axis_tvalid(out_valid)", ".m_axis_tready(out_ready)",
             ".m_axis_tdata(out_data[%d:0])" % (p["DataWidth"] - 1),
@@ -178,9 +181,8 @@ def axis_case(rng, fixed, outward):
     errors = sum((beat[0] >> p["DataWidth"]) != b[1] for beat, b in zip(beats_in, bus))
     case = Case("rhz_axis_in", p, [Port("in", p["DataWidth"] + 1, 1, beats_in)],
                 [Port("out", p["Elem"], p["Lanes"], [[v or 0 for v in b] for b in stream])],
-                1 + emit_stage,
-                lambda i, o: timing.gearbox(i[0], o[0], bus_sizes, stream_sizes, store,
-                                            accept_stage))
+                timing.gearbox_stages(*shape),
+                lambda i, o: timing.regroup(i[0], o[0], shape, bus_sizes, stream_sizes))
     case.extra = ["  wire [15:0] err;"]
     case.final = ['$fwrite(log, "E %0d\\n", err);']
     case.errors = errors

@@ -113,8 +113,38 @@ def row_beats(count, row, lanes):
     return sizes
 
 
+def gearbox_kind(lanes_in, row_in, lanes_out, row_out, longest=32):
+    """Whether units are picked from beats, collected to beats, or pass a ring."""
+    unit = math.gcd(lanes_in, lanes_out, row_in, row_out)
+    beats = lambda lanes, row: -(-row // lanes) if row % lanes else 1
+    most_in, most_out = min(lanes_in, row_in) // unit, min(lanes_out, row_out) // unit
+    if most_out == 1 and most_in <= longest and beats(lanes_in, row_in) <= longest:
+        return "pick"
+    if most_in == 1 and beats(lanes_out, row_out) <= longest:
+        return "collect"
+    return "ring"
+
+
+def gearbox_stages(*shape):
+    """Stages from what emits a beat to the output buffer."""
+    return 1 + (gearbox_plan(*shape)[2] if gearbox_kind(*shape) == "ring" else 0)
+
+
+def regroup(source, sink, shape, sizes_in, sizes_out):
+    """A gearbox of this shape; sizes are those of all beats, in elements."""
+    kind, unit = gearbox_kind(*shape), math.gcd(*shape)
+    if kind == "pick":
+        first = [k == 0 for size in sizes_in for k in range(size // unit)] + [True]
+        return actor([source], [sink], popped=lambda n: [0] if first[n] else [])
+    if kind == "collect":
+        last = [k == size // unit - 1 for size in sizes_out for k in range(size // unit)]
+        return actor([source], [sink], produces=lambda n: last[n])
+    store, accept_stage, _ = gearbox_plan(*shape)
+    return gearbox(source, sink, sizes_in, sizes_out, store, accept_stage)
+
+
 def gearbox_plan(lanes_in, row_in, lanes_out, row_out):
-    """Store size in elements, and the stages that rotations add to accept and emit."""
+    """Of a ring: store size in elements, and the stages that rotations add to accept and emit."""
     unit = math.gcd(lanes_in, lanes_out, row_in, row_out)
     beat_in, last_in = min(lanes_in, row_in) // unit, row_in % lanes_in // unit
     beat_out, last_out = min(lanes_out, row_out) // unit, row_out % lanes_out // unit

@@ -18,9 +18,13 @@ def rhz_choose : Source<[rhz_choose_few]>;
 def rhz_rotate_in : Source<[rhz_choose_few, rhz_choose]>;
 def rhz_rotate_out : Source<[rhz_choose, rhz_choose_few]>;
 def rhz_outbuf : Source<[rhz_counter]>;
-def rhz_gearbox : Source<[
+def rhz_gearbox_ring : Source<[
     rhz_counter, rhz_tally, rhz_at_least, rhz_ring_position, rhz_rotate_in,
     rhz_rotate_out, rhz_outbuf]>;
+def rhz_gearbox_pick : Source<[rhz_counter, rhz_choose, rhz_outbuf]>;
+def rhz_gearbox_collect : Source<[rhz_counter, rhz_outbuf]>;
+def rhz_gearbox : Source<[
+    rhz_gearbox_ring, rhz_gearbox_pick, rhz_gearbox_collect]>;
 def rhz_wide_in : Source<[]>;
 def rhz_wide_out : Source<[]>;
 def rhz_axis_in : Source<[rhz_counter, rhz_gearbox]>;

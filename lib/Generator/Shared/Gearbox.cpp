@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ring of a gearbox: its length, where beats may begin, how they are
-// rotated.
+// How a gearbox regroups beats; its ring: the length, where beats may begin,
+// how they are rotated.
 #include "Gearbox.h"
 #include <algorithm>
 #include <numeric>
@@ -37,6 +37,11 @@ Gearbox::Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut,
     : unitBits(elemBits * sharedUnit(lanesIn, lanesOut, rowIn, rowOut)),
       in(lanesIn * elemBits / unitBits, rowIn * elemBits / unitBits),
       out(lanesOut * elemBits / unitBits, rowOut * elemBits / unitBits) {
+  // The longest beat to pick from, and row with a partial beat in beats.
+  constexpr int64_t kLongest = 32;
+  way = out.full == 1 && in.full <= kLongest && in.beats <= kLongest ? Way::Pick
+        : in.full == 1 && out.beats <= kLongest ? Way::Collect
+                                                : Way::Ring;
   int64_t room = in.full + out.full + std::max(in.full, out.full);
   int64_t both = std::lcm(in.full, out.full),
           grid = std::gcd(in.step, out.step);

@@ -24,8 +24,12 @@ struct GearboxSide {
 };
 
 struct Gearbox {
+  /// Beats of one unit are picked from those of several, or collected to them.
+  enum class Way : uint8_t { Pick, Collect, Ring };
+  Way way;
   int64_t unitBits; ///< elements move in units of this many bits
   GearboxSide in, out;
+  // Of a ring:
   int64_t store; ///< maximum number of stored units
   int64_t ring;  ///< places, of which a last beat may waste some
 

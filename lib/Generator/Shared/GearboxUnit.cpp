@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gearbox and the borders that use it: a ring between a process that
-// accepts and one that emits, and the rotators for beats.
+// The gearbox and the borders that use it: beats that are cut or collected, or
+// a ring between a process that accepts and one that emits, and its rotators.
 #include "Gearbox.h"
 #include "Models.h"
 #include "rhizome/Generator/Sampler.h"
@@ -83,8 +83,45 @@ void tally(Builder &b, int64_t bits) {
   b.term(Term::Control, double(3 * bits));
 }
 
+/// rhz_gearbox_pick.
+void pick(Builder &b, const Gearbox &g) {
+  const int64_t most = g.in.full;
+  b.counter(g.in.beats);
+  if (g.in.beats == 1) {
+    b.counter(most);
+  } else {
+    b.ff(double(clog2(most) + 1));
+    b.term(Term::Counter, double(clog2(most)));
+  }
+  // The first word's flag, the words behind it, the chosen one.
+  b.ff(double((most > 1) + most * g.unitBits + 1));
+  b.term(Term::Mux, double(chooseLuts(b, most) * g.unitBits));
+  b.outbuf(b.get("Depth"),
+           (b.context().lutramBits > 0 ? g.out.lanes : 1) * g.unitBits);
+}
+
+/// rhz_gearbox_collect.
+void collect(Builder &b, const Gearbox &g) {
+  const int64_t most = g.out.full;
+  b.counter(g.out.beats);
+  b.ff(double(most * g.unitBits + 1));
+  if (g.out.beats == 1) {
+    b.counter(most);
+  } else {
+    b.ff(double(most + 1));
+    b.term(Term::Lane, double(2 * most));
+    b.term(Term::Select, double((most - g.out.last) * g.unitBits));
+  }
+  b.outbuf(b.get("Depth"),
+           (b.context().lutramBits > 0 ? g.out.lanes : most) * g.unitBits);
+}
+
 void gearboxOf(Builder &b) {
   Gearbox g = Gearbox::of(b.instance());
+  if (g.way == Gearbox::Way::Pick)
+    return pick(b, g);
+  if (g.way == Gearbox::Way::Collect)
+    return collect(b, g);
   double unit = double(g.unitBits);
   int64_t count = clog2(g.store + 1);
   b.term(Term::Fixed, 1);
@@ -123,7 +160,7 @@ void gearboxOf(Builder &b) {
 
 bool rotates(const unit::Instance &a) {
   Gearbox g = Gearbox::of(a);
-  return !g.in.turns() || !g.out.turns();
+  return g.way == Gearbox::Way::Ring && (!g.in.turns() || !g.out.turns());
 }
 
 /// Firings for the beats of `lanes` tokens of a row of `row` tokens: each with
@@ -138,6 +175,32 @@ std::vector<Phase> rowPhases(int64_t row, int64_t lanes,
   return phases;
 }
 
+/// The process of a gearbox without a ring. Of a beat with several units on one
+/// side, the first one takes it or the last one makes it.
+void addUnits(const Actor &a, ProcessNetwork &network, const Gearbox &g,
+              int64_t frameUnits, const std::vector<int> &inputs,
+              const std::vector<int> &outputs) {
+  const bool picks = g.way == Gearbox::Way::Pick;
+  const GearboxSide &side = picks ? g.in : g.out;
+  const Counts takes(inputs.size(), 1), none(inputs.size(), 0);
+  std::vector<Phase> phases;
+  auto beat = [&](int64_t units) {
+    const Phase others = picks ? Phase::of(units - 1, none, {1})
+                               : Phase::of(units - 1, takes, {0});
+    if (!picks && units > 1)
+      phases.push_back(others);
+    phases.push_back(Phase::of(1, takes, {1}));
+    if (picks && units > 1)
+      phases.push_back(others);
+  };
+  for (int64_t i = 1; i < side.beats; ++i)
+    beat(side.full);
+  beat(side.last);
+  const int64_t row = (side.beats - 1) * side.full + side.last;
+  network.processes.push_back(
+      {a.name, std::move(phases), frameUnits / row, inputs, outputs});
+}
+
 /// A store between an accepting and an emitting process, whose tokens are of
 /// `bits` bits.
 void addGearbox(const Actor &a, ProcessNetwork &network, int64_t bits,
@@ -145,6 +208,9 @@ void addGearbox(const Actor &a, ProcessNetwork &network, int64_t bits,
                 int64_t rowOut, const std::vector<int> &inputs,
                 const std::vector<int> &outputs) {
   Gearbox gearbox = Gearbox::of(a);
+  if (gearbox.way != Gearbox::Way::Ring)
+    return addUnits(a, network, gearbox, frame * bits / gearbox.unitBits,
+                    inputs, outputs);
   int store = network.addChannel(a.name + ".store",
                                  gearbox.store * gearbox.unitBits / bits,
                                  1 + gearbox.in.stage);
@@ -173,7 +239,8 @@ public:
   using UnitModel::UnitModel;
 
   int64_t latency(const unit::Instance &a) const override {
-    return 1 + Gearbox::of(a).out.stage + bufferLatency(a);
+    Gearbox g = Gearbox::of(a);
+    return 1 + (g.way == Gearbox::Way::Ring && g.out.stage) + bufferLatency(a);
   }
   const char *characterizedAs(const unit::Instance &a) const override {
     return kind().characterized[rotates(a)];
