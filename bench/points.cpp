@@ -26,7 +26,8 @@ enum class Set {
   Resident, ///< weights in memories that are filled when the design starts
   Streamed, ///< weights that are read from a memory for every frame
   Products, ///< products of two tensors
-  Moves     ///< what moves or keeps elements, crosses dies, has wide borders
+  Moves,    ///< what moves or keeps elements, crosses dies, has wide borders
+  Turns     ///< layers on one unit, of one shape or several, weights anywhere
 };
 
 /// A layer, and what surrounds it.
@@ -145,6 +146,37 @@ func::FuncOp drawReaders(NetworkBuilder &n) {
   n.conv("first", drawConv(n, n.draw(2, 24), false));
   n.requantize("first_quantize", activation(n), n.coin(), n.coin());
   n.conv("second", drawConv(n, n.shape()[3], true));
+  return n.end();
+}
+
+/// Two to five layers, dense ones or convolutions, that may share a unit.
+func::FuncOp drawSharers(NetworkBuilder &n) {
+  n.bellShaped = true;
+  const bool isDense = n.coin(), isMixed = n.coin(), bias = n.coin();
+  const int64_t bits = weightBits(n), edge = n.draw(3, 8), first = n.draw(1, 6),
+                unit = int64_t(1) << n.draw(0, 3);
+  num::IntType x = activation(n);
+  if (isDense)
+    n.begin({1, first * unit}, x);
+  else
+    n.begin({1, edge, edge, first * unit}, x);
+  const int64_t count = n.draw(2, 5);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    const int64_t out = (isMixed ? n.draw(1, 6) : first) * unit;
+    NetworkBuilder::Conv conv;
+    conv.kh = conv.kw = isMixed ? 2 * n.draw(0, 1) + 1 : 3;
+    for (int64_t &pad : conv.pads)
+      pad = conv.kh / 2;
+    conv.out = out;
+    conv.weightBits = bits;
+    conv.bias = bias;
+    if (isDense)
+      n.dense(name, out, bits, bias);
+    else
+      n.conv(name, conv);
+    n.requantize(name, x, n.coin(), false);
+  }
   return n.end();
 }
 
@@ -303,7 +335,7 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
     for (const auto &generator : gen::allGenerators())
       if (!generator->coverage(&op))
         for (gen::Offer &offer : generator->offers(&op, {}, device))
-          if (isSmall(offer))
+          if (!offer.shared && isSmall(offer))
             offers.push_back(std::move(offer));
     // The requested home of weights comes before others.
     if (home != gen::WeightHome::Rom && llvm::any_of(offers, isThere))
@@ -316,6 +348,53 @@ std::vector<gen::Selection> drawOffers(NetworkBuilder &n, func::FuncOp network,
     selections.push_back({&op, offers[n.rng() % offers.size()]});
   }
   return selections;
+}
+
+/// Puts all layers that can share a unit on a random one with weights in this
+/// home; false if there is no small one.
+bool share(NetworkBuilder &n, func::FuncOp network, gen::WeightHome home,
+           const gen::DeviceContext &device,
+           std::vector<gen::Selection> &selections) {
+  const gen::Generator *stream = gen::findGenerator("stream");
+  std::vector<gen::Region> regions;
+  std::vector<std::vector<gen::Offer>> offers;
+  for (Operation &op : network.getBody().front()) {
+    if (!isa<osa::Conv2dOp, osa::DenseOp>(op))
+      continue;
+    std::vector<gen::Offer> own = stream->offers(&op, {}, device);
+    llvm::erase_if(own, [&](const gen::Offer &o) {
+      return !o.shared || o.weights != home;
+    });
+    regions.push_back(&op);
+    offers.push_back(std::move(own));
+  }
+  if (offers.empty() || offers[0].empty())
+    return false;
+  const gen::Offer &first = offers[0][n.rng() % offers[0].size()];
+  std::vector<gen::Region> sharers;
+  std::vector<const gen::Offer *> taken;
+  for (size_t i = 0; i < regions.size(); ++i)
+    for (const gen::Offer &offer : offers[i])
+      if (offer.shared->key == first.shared->key) {
+        sharers.push_back(regions[i]);
+        taken.push_back(&offer);
+      }
+  if (sharers.size() < 2)
+    return false;
+  gen::Offer all = stream->join(sharers, taken, device);
+  if (!isSmall(all))
+    return false;
+  auto at = llvm::find_if(selections, [&](const gen::Selection &s) {
+    return s.region.front() == sharers[0].front();
+  });
+  *at = {gen::Region::joined(sharers), std::move(all)};
+  llvm::erase_if(selections, [&](const gen::Selection &s) {
+    return s.region.isSingle() &&
+           llvm::any_of(sharers, [&](const gen::Region &r) {
+             return r.front() == s.region.front();
+           });
+  });
+  return true;
 }
 
 /// The arbiters of a design's banks as actors of its node, in a module that
@@ -413,6 +492,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   NetworkBuilder n(context, seed);
   Layer layer = set == Set::Products ? Layer{drawProduct(n)}
                 : set == Set::Moves  ? drawMove(n, seed)
+                : set == Set::Turns  ? Layer{drawSharers(n)}
                 : set == Set::Streamed && n.draw(0, 3) == 0
                     ? Layer{drawReaders(n)}
                     : Layer{drawLayer(n)};
@@ -427,12 +507,21 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   } else if (set == Set::Streamed) {
     home = gen::WeightHome::Streamed;
     d.streaming = gen::Streaming::All;
+  } else if (set == Set::Turns) {
+    d.residents = gen::Residents::All;
+    d.streaming = gen::Streaming::All;
   }
   explore::NodeResult result;
   result.function = layer.network;
   result.selections = drawOffers(n, layer.network, home, layer.isWide, d);
   if (result.selections.empty())
     return llvm::Error::success();
+  if (set == Set::Turns) {
+    // Homes take turns, so that a few points have all of them.
+    home = gen::WeightHome(seed % 3);
+    if (!share(n, layer.network, home, d, result.selections))
+      return llvm::Error::success();
+  }
   gen::Border border{device.name, device.clockMhz,
                      std::min<int64_t>(device.streamBits, kMostBorderBits)};
   border.memories = d.memories;
@@ -471,7 +560,8 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
-  if ((set == Set::Resident || set == Set::Streamed) && !device->memory)
+  if ((set == Set::Resident || set == Set::Streamed || set == Set::Turns) &&
+      !device->memory)
     return llvm::createStringError("%s has no memory to read weights from",
                                    deviceName.c_str());
   auto writer = PackageWriter::create(target);
@@ -499,17 +589,16 @@ int main(int argc, char **argv) {
   int64_t count = 100;
   uint64_t seed = 1;
   Set set = Set::Rom;
-  const std::map<std::string, Set> sets = {{"rom", Set::Rom},
-                                           {"resident", Set::Resident},
-                                           {"streamed", Set::Streamed},
-                                           {"products", Set::Products},
-                                           {"moves", Set::Moves}};
+  const std::map<std::string, Set> sets = {
+      {"rom", Set::Rom},           {"resident", Set::Resident},
+      {"streamed", Set::Streamed}, {"products", Set::Products},
+      {"moves", Set::Moves},       {"turns", Set::Turns}};
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
   app.add_option("--set", set,
                  "layers by where their weights lie (rom, resident, streamed), "
-                 "products of two tensors, or moves")
+                 "products of two tensors, moves, or layers that take turns")
       ->transform(CLI::Transformer(sets));
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);

@@ -31,7 +31,7 @@ DEVICES = ("xczu3eg", "lfe5u-85f")
 # that of the other.
 SETS = {"rom": DEVICES, "resident": ("xczu7ev",),
         "streamed": ("xczu7ev", "xcvu9p-slr"), "products": DEVICES,
-        "moves": DEVICES}
+        "moves": DEVICES, "turns": ("xczu7ev",)}
 # In addition to all networks on DEVICES, unless only quick goals are requested:
 # networks too large for the smaller ones, and many multipliers of each kind.
 EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),

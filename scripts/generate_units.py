@@ -75,6 +75,7 @@ class Unit:
         self.constraints = records.all(record["Constraints"])
         self.bindings = records.all(record["ShellParameters"])
         self.characterized = record["Characterized"]
+        self.rows, self.columns = record["Rows"], record["Columns"]
         module, shell = records.all(record["Module"]), records.all(record["Shell"])
         if len(module) + len(shell) != 1:
             sys.exit(f"generate_units: '{self.name}' has neither a module nor a "
@@ -86,6 +87,9 @@ class Unit:
         if len(self.index) != len(self.parameters) or len(self.index) > 64:
             sys.exit(f"generate_units: parameters of '{self.name}' are not "
                      "unique, or more than 64")
+        if not set(self.columns) <= set(self.index):
+            sys.exit(f"generate_units: '{self.name}' has columns that are no "
+                     "parameters")
 
     def expression(self, text):
         """A C++ function of the values; a number that is not a parameter's name
@@ -131,7 +135,9 @@ def cpp(records):
         names = [quoted(t) for t in (u.name, u.summary, u.module, u.shell)]
         rows.append("  {" + ", ".join(names + [bindings] + lists) +
                     f",\n   kFilesOf_{u.module or u.shell}, "
-                    f"k{u.type}Characterized}}")
+                    f"k{u.type}Characterized" +
+                    (f", {quoted(u.rows)}, k{u.type}Columns" if u.rows else "") +
+                    "}")
     out.append("const Kind kKinds[] = {\n" + ",\n".join(rows) + "};")
     return "\n".join(out) + "\n"
 
@@ -175,6 +181,9 @@ def tables_of(u):
         (u.expression(c["Expression"]), quoted(c["Text"])) for c in u.constraints])
     text += table("Binding", "Bindings", [
         (quoted(b["Name"]), u.expression(b["Expression"])) for b in u.bindings])
+    if u.rows:
+        columns = ", ".join(str(u.index[c]) for c in u.columns)
+        text += f"constexpr unsigned k{u.type}Columns[] = {{{columns}}};\n"
     names = ", ".join(quoted(c) for c in u.characterized)
     return text + f"const char *const k{u.type}Characterized[] = {{{names}}};"
 

@@ -76,7 +76,9 @@ int64_t serviceCycles(const Actor &actor) {
   ProcessNetwork network;
   std::vector<int> inputs, outputs;
   for (const unit::Port &port : actor.kind().ports)
-    if (port.protocol == unit::Protocol::Stream)
+    for (int64_t k = 0; port.protocol == unit::Protocol::Stream &&
+                        k < port.count(actor.params.data());
+         ++k)
       (port.isInput ? inputs : outputs).push_back(network.addChannel("", 0, 1));
   addProcesses(actor, network, inputs, outputs);
   int64_t most = 0;

@@ -3,6 +3,7 @@
 // checks of an instance.
 #include "rhizome/Unit/Unit.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -175,6 +176,77 @@ llvm::SmallVector<const Rom *, 2> Instance::roms() const {
   return roms;
 }
 
+constexpr size_t kDigits = 4; // of a number in a text of rows
+
+static llvm::StringRef rowsIn(const Instance &instance) {
+  for (const auto &[name, text] : instance.files)
+    if (name == instance.kind().rows)
+      return text;
+  return "";
+}
+
+std::vector<llvm::SmallVector<int64_t, 3>> Instance::rows() const {
+  std::vector<llvm::SmallVector<int64_t, 3>> rows;
+  for (llvm::StringRef text = rowsIn(*this); !text.empty();) {
+    llvm::SmallVector<int64_t, 3> &row = rows.emplace_back();
+    for (size_t c = 0; c < ofKind->columns.size(); ++c) {
+      uint64_t value = 0;
+      (void)text.take_front(kDigits).getAsInteger(16, value);
+      row.push_back(int64_t(value));
+      text = text.drop_front(std::min(kDigits, text.size()));
+    }
+  }
+  return rows;
+}
+
+void Instance::setRows(llvm::ArrayRef<llvm::SmallVector<int64_t, 3>> rows) {
+  std::string text;
+  for (const auto &row : rows)
+    for (int64_t value : row)
+      text += llvm::utohexstr(uint64_t(value), /*LowerCase=*/true, kDigits);
+  files.push_back({ofKind->rows, text});
+}
+
+llvm::SmallVector<int64_t, 24> Instance::valuesOf(const Port &port,
+                                                  int64_t stream) const {
+  const int64_t *first = params.data();
+  llvm::SmallVector<int64_t, 24> values(first,
+                                        first + ofKind->parameters.size());
+  if (port.count(first) > 1)
+    if (auto own = rows(); size_t(stream) < own.size())
+      for (auto [at, value] : llvm::zip_equal(ofKind->columns, own[stream]))
+        values[at] = value;
+  return values;
+}
+
+/// The text of rows: one for each parallel stream, of numbers within bounds.
+static std::optional<std::string> checkRows(const Instance &instance) {
+  const Kind &kind = instance.kind();
+  llvm::StringRef text = rowsIn(instance);
+  if (text.empty())
+    return std::nullopt;
+  const int64_t *values = instance.params.data();
+  size_t streams = 0;
+  for (const Port &port : kind.ports)
+    streams = std::max(streams, size_t(port.count(values)));
+  if (text.size() != streams * kind.columns.size() * kDigits ||
+      !llvm::all_of(text, [](char c) { return llvm::isHexDigit(c); }))
+    return (llvm::Twine("'") + kind.rows + "' has not " +
+            llvm::Twine(kind.columns.size() * kDigits) +
+            " hexadecimal digits for each of " + llvm::Twine(streams) +
+            " streams")
+        .str();
+  for (const auto &row : instance.rows())
+    for (auto [at, value] : llvm::zip_equal(kind.columns, row))
+      if (value < kind.parameters[at].least || value > values[at])
+        return (llvm::Twine("'") + kind.rows + "' has " + llvm::Twine(value) +
+                " for '" + kind.parameters[at].name + "', not from " +
+                llvm::Twine(kind.parameters[at].least) + " to " +
+                llvm::Twine(values[at]))
+            .str();
+  return std::nullopt;
+}
+
 std::optional<std::string> check(const Instance &instance) {
   const Kind &kind = instance.kind();
   const Values &values = instance.params;
@@ -199,6 +271,6 @@ std::optional<std::string> check(const Instance &instance) {
       return (llvm::Twine("its parameters contradict each other: ") +
               constraint.text)
           .str();
-  return std::nullopt;
+  return checkRows(instance);
 }
 } // namespace rhizome::unit

@@ -368,20 +368,24 @@ def matmul(rows, stored, sink, beats, firings, folds):
             progress = True
 
 
-def turns(inputs, outputs, vectors, folds, out_folds, store):
-    """Results of each layer in turn, of `folds` beats each, go to the store and
-    from there to the layer's output."""
+def turns(inputs, outputs, sizes, store, weights=None):
+    """Results of each layer in turn, (their beats, of a vector, vectors), go to the
+    store and from there to the layer's output. `weights` are there for each beat."""
     cycle = leaves = -1
     while True:
-        for source, sink in zip(inputs, outputs):
+        for source, sink, (folds, out_folds, vectors) in zip(inputs, outputs, sizes):
             for _ in range(vectors * out_folds):
                 for fold in range(folds):
                     if not source.more():
                         return
                     cycle = max(cycle + 1, source.visible())
+                    if weights:
+                        cycle = max(cycle, weights.visible())
                     if fold == folds - 1:
                         cycle = max(cycle, store.credit())
                     source.pop(cycle)
+                    if weights:
+                        weights.pop(cycle)
                 # The store's sink is the next firing of the output.
                 leaves = max(leaves + 1, cycle + store.latency, sink.credit())
                 store.pops.append(leaves)

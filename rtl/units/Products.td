@@ -133,13 +133,13 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
 }
 
-def MatvecTurns : Unit<"matvec_turns"> {
-  let Summary = "matrix times vector in folds of Pe x Simd for layers of one "
-                "shape, which take turns";
+// What units have in common on which layers take turns. Layers of different
+// sizes have Folds, OutFolds and Vectors in Sizes; the parameters are then the
+// greatest ones.
+class Turns<string name, list<Parameter> memory> : Unit<name> {
   let Latency = "1 + V, with Bias 3 + V, from the store of Places results on, "
                 "which is behind a matvec";
-  let Module = [rhz_matvec_turns];
-  let Parameters = [
+  let Parameters = !listconcat([
     Count<"Layers", "layers, one after another in a frame">,
     Count<"Pe", "results of a beat">,
     Count<"Simd", "elements of a beat">,
@@ -147,31 +147,65 @@ def MatvecTurns : Unit<"matvec_turns"> {
     Flag<"XSigned", "elements are signed">,
     Width<"WWidth", "bits of a weight, signed">,
     Width<"AccWidth", "bits of a result">,
-    Count<"Folds", "beats that make one result">,
-    Count<"OutFolds", "results of a vector, one after another">,
-    Count<"Vectors", "vectors of a layer in a frame">,
+    Parameter<"Folds", 1, 65535, "beats that make one result">,
+    Parameter<"OutFolds", 1, 65535, "results of a vector, one after another">,
+    Parameter<"Vectors", 1, 65535, "vectors of a layer in a frame">,
+    Count<"Words", "words of Pe x Simd weights of all layers">,
+    Count<"Biases", "words of Pe biases of all layers">,
     Flag<"Bias", "a bias is added">,
-    Parameter<"Style", 0, 3, StyleText>,
-    Placed<"Block", "the weights are in block RAM">,
+    Parameter<"Style", 0, 3, StyleText>], memory, [
     Placed<"BiasBlock", "the biases are in block RAM">,
     Parameter<"Places", 2, 1073741824, "results that are stored for all layers">,
     Depth
-  ];
-  let Files = [File<"WeightFile", "weights, [pe][simd] of every fold of every layer">,
-               File<"BiasFile", "biases, [pe] of every output fold of every layer">];
-  let Ports = [Port<"in", "Stream", 1, "Simd * XWidth",
-                    "Folds * OutFolds * Vectors", "Layers">,
-               StreamOut<"out", "Pe * AccWidth", "OutFolds * Vectors", "Layers">];
-  let Roms = [
-    Rom<"WeightFile", "Block", "Layers * Folds * OutFolds", "Pe * Simd * WWidth">,
-    Rom<"BiasFile", "BiasBlock", "Layers * OutFolds", "Pe * AccWidth", "1", "Bias">
-  ];
+  ]);
+  list<File> TextFiles = [
+    File<"BiasFile", "biases, [pe] of every output fold of every layer">,
+    File<"Sizes", "of layers of different sizes: Folds, OutFolds and Vectors of "
+                  "each, in four hexadecimal digits">];
+  let Files = TextFiles;
+  let Rows = "Sizes";
+  let Columns = ["Folds", "OutFolds", "Vectors"];
+  Port In = Port<"in", "Stream", 1, "Simd * XWidth",
+                 "Folds * OutFolds * Vectors", "Layers">;
+  Port Out = StreamOut<"out", "Pe * AccWidth", "OutFolds * Vectors", "Layers">;
+  Rom Biases = Rom<"BiasFile", "BiasBlock", "Biases", "Pe * AccWidth", "1", "Bias">;
+  let Ports = [In, Out];
+  let Roms = [Biases];
   let Constraints = [
     Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
                "two products in a DSP are of at most 8 bits by 8">
   ];
   // As alike as the characterized units are.
   let Characterized = ["matvec_lut", "matvec_dsp", "matvec_pair"];
+}
+
+def MatvecTurns : Turns<"matvec_turns", [
+    Placed<"Block", "the weights are in block RAM">]> {
+  let Summary = "matrix times vector in folds of Pe x Simd for several layers, "
+                "which take turns";
+  let Module = [rhz_matvec_turns];
+  let Files = !listconcat(
+      [File<"WeightFile", "weights, [pe][simd] of every fold of every layer">],
+      TextFiles);
+  let Roms = [Rom<"WeightFile", "Block", "Words", "Pe * Simd * WWidth">, Biases];
+}
+
+def TurnsResident : Turns<"turns_resident", [
+    Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
+    Parameter<"Load", 8, 1024, "bits of a word of the load chain">]> {
+  let Summary = "matrix times vector for several layers, which take turns, weights "
+                "in a memory that is filled when the design starts";
+  let Module = [rhz_turns_resident];
+  let Ports = [LoadIn<"load", "Load", "Words * ceilDiv(Pe * Simd * WWidth, Load)">,
+               In, Out];
+}
+
+def TurnsStreamed : Turns<"turns_streamed", [
+    Planned<"firings", "beats of weights in a frame">]> {
+  let Summary = "matrix times vector for several layers, which take turns, weights "
+                "as one more stream";
+  let Module = [rhz_turns_streamed];
+  let Ports = [In, StreamIn<"w", "Pe * Simd * WWidth", "firings">, Out];
 }
 
 def Matmul : Unit<"matmul"> {

@@ -11,7 +11,7 @@ include "Circuit.td"
 
 def Units : UnitList<[
     Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
-    Matmul, LaneReduce,
+    TurnsResident, TurnsStreamed, Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
     Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Layers of one shape that take turns on one unit (stream/turns): networks of
-// random shapes, widths and foldings, simulated with stalls, against the
-// interpreter; cycles against the prediction; what the explorer makes of the
-// offers; residual branches around a layer on the unit, which must not block.
+// Layers that take turns on one unit (stream/turns), of one shape or of
+// several, with their weights in each home: networks of random shapes, widths
+// and foldings, simulated with stalls, against the interpreter; cycles against
+// the prediction; residual branches around a layer on the unit, which must not
+// block.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 
@@ -12,12 +13,41 @@ using rhizome::test::NetworkBuilder;
 using rhizome::test::testDevice;
 
 namespace {
-bool isTurns(const gen::Offer &offer) { return offer.shared.has_value(); }
+/// Which of the offers: layers of one shape or of any, where the weights are.
+struct Wanted {
+  bool isMixed = false;
+  gen::WeightHome home = gen::WeightHome::Rom;
+
+  bool takes(const gen::Offer &offer) const {
+    return offer.shared && offer.weights == home &&
+           llvm::StringRef(offer.key.text()).contains("sizes=any") == isMixed;
+  }
+};
+
+gen::DeviceContext deviceOf(NetworkBuilder &n, const Wanted &wanted) {
+  gen::DeviceContext device = testDevice();
+  if (wanted.home == gen::WeightHome::Rom)
+    return device;
+  device.budget["uram"] = 64;
+  device.residents = gen::Residents::All;
+  device.streaming = gen::Streaming::All;
+  gen::Memory memory;
+  memory.name = "ddr4";
+  memory.portBits = 32 << n.draw(0, 3);
+  memory.bytesPerS = 100'000'000 * n.draw(3, 40);
+  memory.latencyNs = n.draw(10, 400);
+  memory.turnaroundNs = n.draw(0, 30);
+  memory.refreshEveryNs = 3900;
+  memory.refreshNs = 350;
+  device.memories = {memory};
+  return device;
+}
 
 /// The operations on one unit: the same random folding for all of them; others
 /// have units of their own.
 std::vector<gen::Selection> select(NetworkBuilder &n, func::FuncOp network,
-                                   const gen::DeviceContext &device) {
+                                   const gen::DeviceContext &device,
+                                   const Wanted &wanted) {
   const gen::Generator *stream = gen::findGenerator("stream");
   std::vector<gen::Region> regions;
   std::vector<std::vector<gen::Offer>> offers;
@@ -25,7 +55,7 @@ std::vector<gen::Selection> select(NetworkBuilder &n, func::FuncOp network,
     if (!isa<osa::Conv2dOp, osa::DenseOp>(op))
       continue;
     std::vector<gen::Offer> own = stream->offers(&op, {}, device);
-    llvm::erase_if(own, [](const gen::Offer &o) { return !isTurns(o); });
+    llvm::erase_if(own, [&](const gen::Offer &o) { return !wanted.takes(o); });
     if (own.empty())
       continue;
     regions.push_back(&op);
@@ -33,7 +63,9 @@ std::vector<gen::Selection> select(NetworkBuilder &n, func::FuncOp network,
   }
   EXPECT_FALSE(regions.empty());
   std::vector<gen::Selection> selections =
-      test::drawSelections(n, network, device);
+      test::drawSelections(n, network, device, [](auto *, const auto &offer) {
+        return offer.weights == gen::WeightHome::Rom;
+      });
   if (regions.empty())
     return selections;
   const size_t folding = n.rng() % offers[0].size();
@@ -117,22 +149,83 @@ func::FuncOp layers(NetworkBuilder &n) {
   return n.end();
 }
 
-void run(uint64_t seed, bool measure) {
-  MLIRContext context;
-  NetworkBuilder n(context, seed);
-  func::FuncOp network = layers(n);
-  gen::DeviceContext d = testDevice();
-  SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed));
-  test::LayerRun left;
-  test::runLayer(n, network, select(n, network, d), d, measure, &left);
-  EXPECT_EQ(llvm::count(left.kinds, "matvec_turns"), 1);
+/// Two to four layers of different shapes, some of them alike: one after
+/// another, sometimes with a pool between that makes the frame smaller.
+func::FuncOp shapes(NetworkBuilder &n, bool isDense) {
+  const bool bias = n.coin();
+  const int64_t weightBits = n.draw(2, 8), step = n.draw(1, 3);
+  num::IntType type = n.drawType(8);
+  auto channels = [&] { return step * n.draw(1, 4); };
+  int64_t edge = n.draw(2, 5);
+  if (isDense)
+    n.begin({1, channels()}, type);
+  else
+    n.begin({1, edge, edge, channels()}, type);
+  const int64_t count = n.draw(2, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    const bool isFlat = isDense || (i + 1 == count && n.coin());
+    if (isFlat && !isDense)
+      n.flatten();
+    // The first one has a shape of its own.
+    layer(n, name, i == 0 ? n.shape().back() + step : channels(), isFlat,
+          isFlat ? 1 : n.draw(1, 3), bias, weightBits);
+    n.requantize(name, type, n.coin(), n.coin());
+    if (!isFlat && edge > 3 && n.coin()) {
+      n.maxPool(name + "_pool", {{2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}});
+      edge /= 2;
+    }
+  }
+  return n.end();
 }
 
+void run(uint64_t seed, bool measure, const Wanted &wanted = {}) {
+  MLIRContext context;
+  NetworkBuilder n(context, seed);
+  const bool isOnce = wanted.home == gen::WeightHome::Streamed;
+  func::FuncOp network =
+      wanted.isMixed ? shapes(n, isOnce || n.draw(0, 2) == 0) : layers(n);
+  gen::DeviceContext d = deviceOf(n, wanted);
+  SCOPED_TRACE("RHIZOME_RANDOM_SEED=" + std::to_string(seed) + ", home " +
+               std::to_string(int(wanted.home)) +
+               (wanted.isMixed ? ", shapes" : ""));
+  test::LayerRun left;
+  test::runLayer(n, network, select(n, network, d, wanted), d, measure, &left,
+                 wanted.home == gen::WeightHome::Rom ? 0 : 0.03);
+  const char *kind = wanted.home == gen::WeightHome::Rom ? "matvec_turns"
+                     : isOnce                            ? "turns_streamed"
+                                                         : "turns_resident";
+  EXPECT_EQ(llvm::count(left.kinds, kind), 1);
+}
+
+constexpr gen::WeightHome kHomes[] = {
+    gen::WeightHome::Rom, gen::WeightHome::Resident, gen::WeightHome::Streamed};
+
 TEST(Turns, FourStateRtlEqualsInterpreter) {
-  test::forSeeds(1, 1, [](uint64_t seed) { run(seed, false); });
+  test::forSeeds(1, 5, [](uint64_t seed) {
+    for (gen::WeightHome home : kHomes)
+      run(seed, false, {false, home});
+  });
 }
 
 TEST(Turns, MeasuredCyclesEqualPrediction) {
-  test::forSeeds(1001, 2, [](uint64_t seed) { run(seed, true); });
+  test::forSeeds(1001, 5, [](uint64_t seed) {
+    for (gen::WeightHome home : kHomes)
+      run(seed, true, {false, home});
+  });
+}
+
+TEST(Turns, ShapesInFourStateRtl) {
+  test::forSeeds(2001, 5, [](uint64_t seed) {
+    for (gen::WeightHome home : kHomes)
+      run(seed, false, {true, home});
+  });
+}
+
+TEST(Turns, ShapesAreMeasuredAsPredicted) {
+  test::forSeeds(3001, 5, [](uint64_t seed) {
+    for (gen::WeightHome home : kHomes)
+      run(seed, true, {true, home});
+  });
 }
 } // namespace

@@ -5,8 +5,8 @@
 // for these values (rhizome/Generator/UnitModel.h).
 #pragma once
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <cstring>
@@ -31,7 +31,8 @@ struct Parameter {
   const char *text; ///< for people
 };
 
-/// A string parameter that names a file of a memory's contents.
+/// A string parameter: the name of a file of a memory's contents, or the text
+/// that Kind::rows names.
 struct File {
   const char *name, *text;
 };
@@ -134,6 +135,10 @@ struct Kind {
   llvm::ArrayRef<SourceFile> sources;
   /// The names under which actors of the kind are characterized.
   llvm::ArrayRef<const char *> characterized;
+  /// The string parameter with own values of some parameters (`columns`) for
+  /// each of several parallel streams; "" if the kind has none.
+  const char *rows = "";
+  llvm::ArrayRef<unsigned> columns = {};
 
   bool isGenerated() const { return !*module; }
   /// The ports to off-chip memories, in their order.
@@ -229,6 +234,13 @@ public:
 
   /// The memories that exist with these parameters.
   llvm::SmallVector<const Rom *, 2> roms() const;
+  /// The values of Kind::columns for each parallel stream, if an actor gives
+  /// them; nothing if all have those of the parameters.
+  std::vector<llvm::SmallVector<int64_t, 3>> rows() const;
+  void setRows(llvm::ArrayRef<llvm::SmallVector<int64_t, 3>> rows);
+  /// The parameters for a stream of a port.
+  llvm::SmallVector<int64_t, 24> valuesOf(const Port &port,
+                                          int64_t stream) const;
   /// A port's data width, for all its streams together.
   int64_t bitsOf(const Port &port) const {
     return port.width(params.data()) * port.count(params.data());

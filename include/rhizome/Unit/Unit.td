@@ -144,6 +144,11 @@ class Unit<string name> {
   list<Binding> ShellParameters = [];
   list<Parameter> Parameters = [];
   list<File> Files = [];
+  // A text parameter, one of `Files`, that an actor may omit: for each of several
+  // parallel streams its own values of some parameters (`Columns`), in four
+  // hexadecimal digits each.
+  string Rows = "";
+  list<string> Columns = [];
   list<Port> Ports = [];
   list<Rom> Roms = [];
   list<Constraint> Constraints = [];

@@ -227,11 +227,12 @@ static LogicalResult verifyStreams(ActorOp op, const unit::Instance &unit,
                << port.name << "' of '" << unit.kind().name << "' has "
                << port.width(values) << " bits (" << port.widthText << "), not "
                << types[next];
-      if (stream.beatsPerFrame() != port.beats(values))
+      const int64_t beats = port.beats(unit.valuesOf(port, k).data());
+      if (stream.beatsPerFrame() != beats)
         return op.emitOpError("C8: port '")
                << port.name << "' of '" << unit.kind().name << "' takes "
-               << port.beats(values) << " beats a frame (" << port.beatsText
-               << "), not " << stream.beatsPerFrame();
+               << beats << " beats a frame (" << port.beatsText << "), not "
+               << stream.beatsPerFrame();
     }
   }
   int64_t ports = 0;

@@ -56,6 +56,53 @@ Reduction reductionOf(Operation *op) {
   return p;
 }
 
+Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
+                   int64_t rounds) {
+  MemoryReading reading;
+  reading.bits = memory.portBitsAt(clockMhz);
+  reading.words = beats;
+  reading.rounds = rounds;
+  reading.burst = std::min<int64_t>(64, unit::kPageBytes / (reading.bits / 8));
+  while (reading.burst / 2 >= beats)
+    reading.burst /= 2;
+  auto timing = rhz::MemoryTiming::of(memory, reading.bits / 8, clockMhz);
+  int64_t ahead = timing.latency * rhz::kTicks / timing.beatTicks;
+  reading.depth = int64_t(llvm::PowerOf2Ceil(
+      uint64_t(2 * reading.burst + std::min<int64_t>(ahead, 256) + 4)));
+  // A block of memory has as many words at any depth.
+  if (reading.depth > 64)
+    reading.depth = std::max<int64_t>(reading.depth, 512);
+  Actor reader = makeMemReader(
+      reading, {memory.name, MemoryPlace::kAnyBank, /*segment=*/""});
+  reader.name = "weights";
+  return reader;
+}
+
+Body::Unit readerUnit(Actor reader, int64_t port, int64_t beats,
+                      MLIRContext *context) {
+  BeatFormat bytes;
+  bytes.width = 8;
+  bytes.lanes = port / 8;
+  bytes.row = bytes.count = beats * bytes.lanes;
+  return {std::move(reader),
+          {},
+          {bytes},
+          {RankedTensorType::get({bytes.count},
+                                 num::IntType::getFull(context, false, 8))}};
+}
+
+Body::Unit wordsUnit(Actor replay, Body::Source from, MLIRContext *context) {
+  BeatFormat words;
+  words.width = 1;
+  words.lanes = words.row = replay.get("Width");
+  words.count = replay.get("frameBeats") * words.lanes;
+  return {std::move(replay),
+          {from},
+          {words},
+          {RankedTensorType::get({words.count},
+                                 num::IntType::getFull(context, false, 1))}};
+}
+
 namespace {
 /// How a problem is folded.
 struct Folding {
@@ -85,31 +132,6 @@ struct Folding {
             n[8] != 0, std::max<int64_t>(n[8] - 1, 0)};
   }
 };
-
-/// The reader of a segment of so many beats, `rounds` times per frame: bursts
-/// of up to 64 beats and 4 KiB, fetched as far ahead as the memory's answer
-/// takes.
-Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
-                   int64_t rounds) {
-  MemoryReading reading;
-  reading.bits = memory.portBitsAt(clockMhz);
-  reading.words = beats;
-  reading.rounds = rounds;
-  reading.burst = std::min<int64_t>(64, unit::kPageBytes / (reading.bits / 8));
-  while (reading.burst / 2 >= beats)
-    reading.burst /= 2;
-  auto timing = rhz::MemoryTiming::of(memory, reading.bits / 8, clockMhz);
-  int64_t ahead = timing.latency * rhz::kTicks / timing.beatTicks;
-  reading.depth = int64_t(llvm::PowerOf2Ceil(
-      uint64_t(2 * reading.burst + std::min<int64_t>(ahead, 256) + 4)));
-  // A block of memory has as many words at any depth.
-  if (reading.depth > 64)
-    reading.depth = std::max<int64_t>(reading.depth, 512);
-  Actor reader = makeMemReader(
-      reading, {memory.name, MemoryPlace::kAnyBank, /*segment=*/""});
-  reader.name = "weights";
-  return reader;
-}
 
 Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
@@ -328,31 +350,13 @@ Offer makeOffer(const Reduction &p, const Folding &f,
   if (!streamed) {
     offer.body.chain(std::move(unit), out);
   } else {
-    BeatFormat bytes;
-    bytes.width = 8;
-    bytes.lanes = streamed->port / 8;
-    bytes.row = bytes.count = streamed->beats() * bytes.lanes;
+    MLIRContext *context = p.inputType.getContext();
     const int values = int(offer.body.units.size()) - 1;
-    offer.body.units.push_back(
-        {streamed->reader(device),
-         {},
-         {bytes},
-         {RankedTensorType::get(
-             {bytes.count},
-             num::IntType::getFull(p.inputType.getContext(), false, 8))}});
-    if (lanewise) {
-      BeatFormat words;
-      words.width = 1;
-      words.lanes = words.row = streamed->weights.bits;
-      words.count = folded.firings * words.lanes;
+    offer.body.units.push_back(readerUnit(
+        streamed->reader(device), streamed->port, streamed->beats(), context));
+    if (lanewise)
       offer.body.units.push_back(
-          {streamed->replay(folded),
-           {{values + 1, 0}},
-           {words},
-           {RankedTensorType::get(
-               {words.count},
-               num::IntType::getFull(p.inputType.getContext(), false, 1))}});
-    }
+          wordsUnit(streamed->replay(folded), {values + 1, 0}, context));
     const int last = int(offer.body.units.size()) - 1;
     std::optional<Actor> reorder = reorderOf(p, f, folded);
     BeatFormat results = out;

@@ -7,10 +7,8 @@
 using namespace mlir;
 
 namespace rhizome::gen::stream {
-/// Sets the bits of a firing's weights from `at` on, which begin at a place in
-/// an image and may go on in its next words.
-static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
-                    int64_t at, int64_t bits, int64_t value) {
+void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin, int64_t at,
+             int64_t bits, int64_t value) {
   int64_t low = begin.second + at;
   if (low + bits <= image.width)
     return image.set(begin.first, low, bits, value);
@@ -24,8 +22,7 @@ static void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin,
   }
 }
 
-/// What the body's reader reads.
-static void setSegment(Body &body, MemoryImage image, MemoryImages &images) {
+void setSegment(Body &body, MemoryImage image, MemoryImages &images) {
   for (Body::Unit &unit : body.units)
     if (unit.actor.is<unit::MemReader>()) {
       unit.actor.memories[0].segment = unit.actor.name;

@@ -10,6 +10,8 @@ std::unique_ptr<UnitModel> makeMatvecUnit();
 std::unique_ptr<UnitModel> makeMatvecResidentUnit();
 std::unique_ptr<UnitModel> makeMatvecStreamedUnit();
 std::unique_ptr<UnitModel> makeMatvecTurnsUnit();
+std::unique_ptr<UnitModel> makeTurnsResidentUnit();
+std::unique_ptr<UnitModel> makeTurnsStreamedUnit();
 std::unique_ptr<UnitModel> makeMatmulUnit();
 std::unique_ptr<UnitModel> makeLaneReduceUnit();
 std::unique_ptr<UnitModel> makeDepthwiseResidentUnit();

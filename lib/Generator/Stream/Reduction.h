@@ -30,6 +30,24 @@ struct Reduction {
 
 Reduction reductionOf(mlir::Operation *op);
 
+/// The reader of a segment of so many beats, `rounds` times per frame: bursts
+/// of up to 64 beats and 4 KiB, fetched as far ahead as the memory's answer
+/// takes.
+Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
+                   int64_t rounds);
+/// What it gives.
+Body::Unit readerUnit(Actor reader, int64_t port, int64_t beats,
+                      mlir::MLIRContext *context);
+/// The words of weights of a unit that takes one a firing.
+Body::Unit wordsUnit(Actor replay, Body::Source from,
+                     mlir::MLIRContext *context);
+/// What the body's reader reads.
+void setSegment(Body &body, MemoryImage image, MemoryImages &images);
+/// Sets the bits of a firing's weights from `at` on, which begin at a place in
+/// an image and may go on in its next words.
+void setBits(MemoryImage &image, std::pair<int64_t, int64_t> begin, int64_t at,
+             int64_t bits, int64_t value);
+
 /// Where the weights of a unit are in the beats that it reads of a memory.
 struct WeightBeats {
   int64_t folds, pieces; ///< firings of a result; beats of a firing, or

@@ -192,12 +192,13 @@ public:
 std::vector<std::unique_ptr<UnitModel>> makeStreamUnits() {
   std::vector<std::unique_ptr<UnitModel>> units;
   for (auto make :
-       {makeMatvecUnit, makeMatvecResidentUnit, makeMatvecStreamedUnit,
-        makeMatvecTurnsUnit, makeMatmulUnit, makeLaneReduceUnit,
-        makeDepthwiseResidentUnit, makeRequantUnit, makeThresholdUnit,
-        makeTableUnit, makeScaledAddUnit, makeProductUnit, makeRowSoftmaxUnit,
-        makeRowNormUnit, makeConcatUnit, makeSelectUnit, makeReorderUnit,
-        makeReplayUnit, makeDepthwiseStreamedUnit})
+       {makeMatvecUnit,      makeMatvecResidentUnit, makeMatvecStreamedUnit,
+        makeMatvecTurnsUnit, makeTurnsResidentUnit,  makeTurnsStreamedUnit,
+        makeMatmulUnit,      makeLaneReduceUnit,     makeDepthwiseResidentUnit,
+        makeRequantUnit,     makeThresholdUnit,      makeTableUnit,
+        makeScaledAddUnit,   makeProductUnit,        makeRowSoftmaxUnit,
+        makeRowNormUnit,     makeConcatUnit,         makeSelectUnit,
+        makeReorderUnit,     makeReplayUnit,         makeDepthwiseStreamedUnit})
     units.push_back(make());
   return units;
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Matrix times vector for several layers, which take turns, like rhz_matvec_turns,
+// with the weights of all layers in a memory that the load chain fills
+// (rhz_weight_ram). It must get no input before that is done: rhz_load_gate stands
+// at the design's inputs.
+module rhz_turns_resident #(
+  parameter int Layers   = 2,
+  parameter int Pe       = 1,
+  parameter int Simd     = 1,
+  parameter int XWidth   = 8,
+  parameter int XSigned  = 0,
+  parameter int WWidth   = 8,
+  parameter int AccWidth = 24,
+  parameter int Folds    = 1,
+  parameter int OutFolds = 1,
+  parameter int Vectors  = 1,
+  parameter     Sizes    = "",
+  parameter int Words    = Layers * Folds * OutFolds,
+  parameter int Biases   = Layers * OutFolds,
+  parameter int Bias     = 0,
+  parameter     BiasFile   = "",
+  parameter int Style    = 1,
+  parameter int Ultra     = 0,   // 1: weights in UltraRAM, 0: in block RAM
+  parameter int Load      = 64,
+  parameter int BiasBlock = 0,
+  parameter int Places   = 2,
+  parameter int Depth    = 2,
+  parameter int Latency  = 0
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+  input  logic                          load_valid_i,
+  input  logic [Load-1:0]               load_data_i,
+  output logic                          load_valid_o,
+  output logic [Load-1:0]               load_data_o,
+  output logic                          loaded_o,
+  input  logic [Layers-1:0]             in_valid_i,
+  output logic [Layers-1:0]             in_ready_o,
+  input  logic [Layers*Simd*XWidth-1:0] in_data_i,
+  output logic [Layers-1:0]             out_valid_o,
+  input  logic [Layers-1:0]             out_ready_i,
+  output logic [Layers*Pe*AccWidth-1:0] out_data_o
+);
+  localparam int Word  = Pe * Simd * WWidth;
+  localparam int AddrW = (Words > 1) ? $clog2(Words) : 1;
+  localparam int RamStages = (Style >= 2) ? 1 : 2;
+
+  logic unused_fire;
+  logic [AddrW-1:0] addr;
+  logic [Word-1:0] w;
+  rhz_weight_ram #(
+    .Width(Word), .Words(Words), .Stages(RamStages), .Load(Load), .Ultra(Ultra)
+  ) u_weights (
+    .clk_i, .rst_ni, .load_valid_i, .load_data_i, .load_valid_o, .load_data_o, .loaded_o,
+    .addr_i(addr), .data_o(w)
+  );
+  rhz_turns_fed #(
+    .Layers(Layers), .Pe(Pe), .Simd(Simd), .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth),
+    .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Vectors(Vectors), .Sizes(Sizes),
+    .Words(Words), .Biases(Biases), .Bias(Bias), .BiasFile(BiasFile), .Style(Style),
+    .BiasBlock(BiasBlock), .Places(Places), .Depth(Depth), .Latency(Latency)
+  ) u_products (
+    .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,
+    .out_data_o, .may_i(1'b1), .fire_o(unused_fire), .addr_o(addr), .w_i(w)
+  );
+endmodule
