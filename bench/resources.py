@@ -490,8 +490,8 @@ def arguments():
                         type=lambda text: text.split(","),
                         help="of random layers: weights that are in ROMs (rom), "
                         "loaded (resident) or read for every frame (streamed), "
-                        "products of two tensors, and moves: what moves or "
-                        "keeps elements; default: all")
+                        "products of two tensors, moves: what moves or keeps "
+                        "elements, turns: layers on one unit; default: all")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")
     parser.add_argument("--rows", type=pathlib.Path, metavar="FILE",

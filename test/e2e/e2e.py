@@ -119,6 +119,8 @@ SUITES = {
     "states": recurrent.states,
     "state-homes": homes.homes,
     "shared-units": shared.shared,
+    "shared-homes": shared.shared_homes,
+    "shared-blocks": shared.shared_blocks,
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,

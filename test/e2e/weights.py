@@ -13,6 +13,8 @@ DIGITS = networks.ROOT / "examples/digits/digits_qdq_int8.onnx"
 # With UltraRAM and DDR4; with DDR4 alone.
 ULTRA, BLOCK = "xck26", "xczu3eg"
 GOAL = ("--goal", "throughput=20000/s")
+# Options of layers with weights.
+WEIGHTED = ("stream/matvec", "stream/turns", "stream/depthwise")
 
 
 def options_of(package):
@@ -78,7 +80,7 @@ def forced(suite, model, device, home):
         return None
     options, plan = options_of(package)
     weighted = {n: o for n, o in options.items()
-                if o.startswith(("stream/matvec", "stream/depthwise"))}
+                if o.startswith(WEIGHTED)}
     suite.check(weighted and all(f"weights={home}" in o
                                  for o in weighted.values()),
                 f"{label}: all weights are loaded: {weighted}")
@@ -171,7 +173,7 @@ def streamed(suite, kinds_model):
             continue
         options, plan = options_of(package)
         suite.check(all("weights=streamed" in o for o in options.values()
-                        if "/matvec" in o or "depthwise" in o),
+                        if o.startswith(WEIGHTED)),
                     f"{label}: all weights come from the memory: {options}")
         suite.check("load_cycles" not in plan["predicted"]
                     or not plan["predicted"]["load_cycles"],
@@ -212,7 +214,7 @@ def streamed(suite, kinds_model):
     if package:
         options, _ = options_of(package)
         suite.check(sum("weights=streamed" in o for o in options.values())
-                    == sum("/matvec" in o or "depthwise" in o
+                    == sum(o.startswith(WEIGHTED)
                            for o in options.values()) > 0
                     and any("depthwise" in o for o in options.values()),
                     f"each kind: {options}")
@@ -368,7 +370,7 @@ def whole(suite, name, rate, home="streamed"):
         return
     options, plan = options_of(package)
     weighted = {n: o for n, o in options.items()
-                if o.startswith(("stream/matvec", "stream/depthwise"))}
+                if o.startswith(WEIGHTED)}
     suite.check(weighted and not any(
         "weights=rom" in o or (home == "streamed") != ("weights=streamed" in o)
         for o in weighted.values()), f"{name}: where the weights are: {weighted}")
