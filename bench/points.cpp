@@ -5,6 +5,7 @@
 // it. The points of a seed do not depend on the cost model, except for
 // where it places memories. Together, the sets contain every unit kind.
 #include "../unittests/MatmulBuilder.h"
+#include "../unittests/RowsBuilder.h"
 #include "rhizome/Generator/Shared.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -26,6 +27,7 @@ enum class Set {
   Resident, ///< weights in memories that are filled when the design starts
   Streamed, ///< weights that are read from a memory for every frame
   Products, ///< products of two tensors
+  Rows,     ///< softmax and normalization
   Moves,    ///< what moves or keeps elements, crosses dies, has wide borders
   Turns     ///< layers on one unit, of one shape or several, weights anywhere
 };
@@ -286,6 +288,18 @@ Layer drawMove(NetworkBuilder &n, uint64_t seed) {
   return {n.end()};
 }
 
+/// A softmax or a normalization of rows, of some codes.
+func::FuncOp drawRows(NetworkBuilder &n) {
+  static const int64_t lengths[] = {8, 16, 17, 64, 96, 192, 197, 384};
+  static const int64_t widths[] = {8, 8, 8, 7, 6, 9};
+  n.begin({1, 4, lengths[n.draw(0, 7)]},
+          num::IntType::getFull(n.b.getContext(), n.coin(),
+                                unsigned(widths[n.draw(0, 5)])));
+  n.value = n.coin() ? test::rowSoftmax(n, "shares", n.value)
+                     : test::rowNorm(n, "norm", n.value);
+  return n.end();
+}
+
 /// Sizes that bound the time of synthesis.
 bool isSmall(const gen::Offer &offer) {
   for (const gen::Body::Unit &unit : offer.body.units) {
@@ -491,6 +505,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   MLIRContext context;
   NetworkBuilder n(context, seed);
   Layer layer = set == Set::Products ? Layer{drawProduct(n)}
+                : set == Set::Rows   ? Layer{drawRows(n)}
                 : set == Set::Moves  ? drawMove(n, seed)
                 : set == Set::Turns  ? Layer{drawSharers(n)}
                 : set == Set::Streamed && n.draw(0, 3) == 0
@@ -592,13 +607,15 @@ int main(int argc, char **argv) {
   const std::map<std::string, Set> sets = {
       {"rom", Set::Rom},           {"resident", Set::Resident},
       {"streamed", Set::Streamed}, {"products", Set::Products},
-      {"moves", Set::Moves},       {"turns", Set::Turns}};
+      {"rows", Set::Rows},         {"moves", Set::Moves},
+      {"turns", Set::Turns}};
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
   app.add_option("--set", set,
                  "layers by where their weights lie (rom, resident, streamed), "
-                 "products of two tensors, moves, or layers that take turns")
+                 "products of two tensors, rows, moves, or layers that take "
+                 "turns")
       ->transform(CLI::Transformer(sets));
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);

@@ -4,7 +4,8 @@
 // pools, concatenations and curves are layers of their own.
 #include "rhizome/Transforms/Placement.h"
 #include "ExactConstant.h"
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -63,10 +64,14 @@ private:
   static bool moves(Operation *op) {
     return isa<osa::TransposeOp, osa::ReshapeOp>(op);
   }
+  /// A softmax of the network.
+  static bool isFixedPoint(Operation *op) {
+    return isa<osa::SoftmaxOp>(op) && op->hasAttr(osa::kFixedPoint);
+  }
   bool begins(Operation *op) {
     return isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp, osa::ConcatOp,
-               osa::UnaryOp>(op) ||
-           isBinary(op);
+               osa::UnaryOp, osa::MatmulOp, osa::NormalizeOp>(op) ||
+           isBinary(op) || isFixedPoint(op);
   }
   /// The tensor that `v` is computed from by elementwise operations alone.
   Value root(Value v);
@@ -82,7 +87,8 @@ private:
   void addConstant(OpOperand &operand, bool isBias);
   void addConstants();
   static bool isOfHost(Operation *op) {
-    return !isa<osa::OsaDialect>(op->getDialect()) || isa<osa::SoftmaxOp>(op);
+    return !isa<osa::OsaDialect>(op->getDialect()) ||
+           (isa<osa::SoftmaxOp>(op) && !isFixedPoint(op));
   }
   /// True if the host computes `op` and a layer reads this result directly.
   bool leavesHost(Operation *op, Value v);
@@ -181,7 +187,8 @@ bool Placer::continues(Operation *op, Operation *next) {
   // A curve becomes a table, which is rounded.
   if (isa<osa::BatchNormOp>(next) && endsCurve(op))
     return false;
-  if (isa<osa::Conv2dOp, osa::DenseOp, osa::BatchNormOp>(op) ||
+  if (isa<osa::Conv2dOp, osa::DenseOp, osa::MatmulOp, osa::NormalizeOp,
+          osa::BatchNormOp>(op) ||
       binaryWithConstant(op) || isCurve(op))
     return isActivation(next) || isa<osa::BatchNormOp>(next) ||
            binaryWithConstant(next);
@@ -205,7 +212,9 @@ bool Placer::feedsLayer(Value v) {
       continue;
     for (Operation *user : next.getUsers()) {
       bool sum = isa<osa::AddOp, osa::SubOp>(user) && isBinary(user);
-      if (isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp>(user) || sum)
+      if (isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp, osa::MatmulOp,
+              osa::NormalizeOp>(user) ||
+          sum || isFixedPoint(user))
         return true;
       llvm::append_range(work, user->getResults());
     }

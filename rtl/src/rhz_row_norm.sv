@@ -43,7 +43,7 @@ module rhz_row_norm #(
   localparam int BeatW     = (Beats > 1) ? $clog2(Beats) : 1;
   localparam int Rows      = Store / Beats + 2;
   localparam int Root      = 16;
-  localparam int CountW    = $clog2(Channels + 1) + 1;  // signed bits of C
+  localparam int CountW    = $clog2(Channels + 1);      // bits of C
   localparam int Multiply  = 2;                         // stages of a product
   localparam int Sums      = 1 + Multiply + $clog2(Lanes);  // a beat's sums are there
   localparam int WWidth    = 2 * Digits;
@@ -131,10 +131,10 @@ module rhz_row_norm #(
   localparam int Ready = Multiply + 1 + Levels;   // k, from done_q
   logic [Ready:0] known;
   rhz_valid #(.Stages(Ready)) u_known (.clk_i, .rst_ni, .valid_i(done_q), .valid_o(known));
-  logic [SquareWidth+CountW-1:0] times;
-  rhz_mul #(
-    .XWidth(SquareWidth), .XSigned(0), .WWidth(CountW), .Style(0), .Constant(1), .Stages(Multiply)
-  ) u_times (.clk_i, .x_i(squares_q), .w_i(CountW'(Channels)), .product_o(times));
+  logic signed [SquareWidth+CountW:0] times;
+  rhz_times #(.Width(SquareWidth + 1), .Bits(CountW), .Factor(Channels)) u_times (
+    .clk_i, .x_i({1'b0, squares_q}), .product_o(times)
+  );
   logic [WWidth-1:0] less;
   if (Centered != 0) begin : gen_square
     logic signed [2*SumWidth-1:0] square;
@@ -241,9 +241,9 @@ module rhz_row_norm #(
     logic signed [Wide-1:0] product, rounded;
     logic unused_bits;
     assign x = stored[l*InWidth +: InWidth];
-    rhz_mul #(
-      .XWidth(XWidth), .XSigned(1), .WWidth(CountW), .Style(0), .Constant(1), .Stages(Multiply)
-    ) u_times (.clk_i, .x_i(x_q), .w_i(CountW'(Channels)), .product_o(scaled));
+    rhz_times #(.Width(XWidth), .Bits(CountW), .Factor(Channels)) u_times (
+      .clk_i, .x_i(x_q), .product_o(scaled)
+    );
     always_ff @(posedge clk_i) begin
       x_q    <= XWidth'($signed({(InSigned != 0) && x[InWidth-1], x})) - XWidth'(Zero);
       diff_q <= DiffWidth'(scaled) - DiffWidth'($signed(sum_at));

@@ -97,11 +97,12 @@ def rhz_requant : Source<[
     rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_outbuf]>;
 def rhz_quotient : Source<[rhz_valid]>;
 def rhz_root : Source<[rhz_valid]>;
+def rhz_times : Source;
 def rhz_row_softmax : Source<[
     rhz_counter, rhz_valid, rhz_max, rhz_sum, rhz_rom, rhz_mul, rhz_quotient,
     rhz_outbuf]>;
 def rhz_row_norm : Source<[
-    rhz_counter, rhz_valid, rhz_delay, rhz_sum, rhz_mul, rhz_root,
+    rhz_counter, rhz_valid, rhz_delay, rhz_sum, rhz_mul, rhz_times, rhz_root,
     rhz_quotient, rhz_outbuf]>;
 def rhz_state : Source<[rhz_counter, rhz_rom, rhz_outbuf]>;
 def rhz_scaled_add : Source<[rhz_valid, rhz_outbuf]>;

@@ -443,6 +443,61 @@ TEST(ImportHead, SoftmaxCoercesBeforeOpset13) {
   }
 }
 
+TEST(ImportHead, NormalizationsAreTheNetworksIfAllowed) {
+  importer::ImportOptions allowed;
+  allowed.fixedPointFunctions = true;
+  for (const char *op : {"LayerNormalization", "RMSNormalization"}) {
+    const bool isLayer = op[0] == 'L';
+    ModelBuilder m(isLayer ? 17 : 23);
+    m.input("x", {1, 2, 2, 2});
+    m.floats("scale", {2, 2}, {1, 2, 1, 1});
+    m.floats("bias", {2, 2}, {0, 0, 0, 5});
+    std::vector<std::string> inputs = {"x", "scale"};
+    if (isLayer)
+      inputs.push_back("bias");
+    m.set(m.node(op, inputs, {"n"}), "axis", int64_t(2));
+    m.node("Softmax", {"n"}, {"y"});
+    m.output("n");
+    m.output("y");
+    const std::vector<float> x = {1, 3, 1, 3, 2, 2, 2, 2};
+    Imported host(m), network(m, allowed);
+    EXPECT_FALSE(host.contains("osa.normalize"));
+    EXPECT_TRUE(network.contains("osa.normalize")) << network.text();
+    EXPECT_TRUE(network.contains("rhizome.fixed_point")) << network.text();
+    auto wanted = host.run({x}), got = network.run({x});
+    ASSERT_EQ(got.size(), 2u) << network.text();
+    for (size_t i = 0; i < 8; ++i)
+      EXPECT_NEAR(got[0].floats[i], wanted[0].floats[i], 1e-5) << op;
+  }
+}
+
+TEST(ImportHead, SomeNormalizationsAreTheHosts) {
+  importer::ImportOptions allowed;
+  allowed.fixedPointFunctions = true;
+  auto reasonOf = [](Imported &&i, const char *reason) {
+    return i.contains(std::string("rhizome.why_host = \"") + reason);
+  };
+  auto model = [](bool isConstant, bool usesMean) {
+    ModelBuilder m(17);
+    m.input("x", {1, 4});
+    if (isConstant)
+      m.floats("scale", {4}, {1, 2, 1, 1});
+    else
+      m.input("scale", {4});
+    m.node("LayerNormalization", {"x", "scale"}, {"y", "mean"});
+    m.output("y");
+    if (usesMean)
+      m.output("mean");
+    return m;
+  };
+  EXPECT_TRUE(reasonOf(Imported(model(true, false)),
+                       "it is computed in floating point"));
+  EXPECT_TRUE(reasonOf(Imported(model(false, false), allowed),
+                       "its scale or bias is not constant"));
+  EXPECT_TRUE(reasonOf(Imported(model(true, true), allowed),
+                       "its mean or deviation is used"));
+}
+
 TEST(ImportHead, ArgMaxAndTopK) {
   ModelBuilder m;
   m.input("x", {1, 4});

@@ -7,7 +7,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Osa/Rows.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "llvm/Support/FileSystem.h"
@@ -348,6 +348,107 @@ func.func @main(%x: tensor<1x4xf32> {rhizome.name = "x"}) -> (tensor<1x2xf32> {r
   EXPECT_EQ(stats.host[0].node, "soft");
   EXPECT_EQ(stats.host[0].op, "Softmax");
   EXPECT_EQ(stats.host[1].node, "last");
+}
+
+/// Rows of 8 between quantizers; `middle` makes %m of %d.
+std::string rowsBetween(const std::string &middle,
+                        const std::string &codes = "!num.int<s8>",
+                        const std::string &scales = quarter) {
+  return R"mlir(
+func.func @main(%x: tensor<2x3x8xf32> {rhizome.name = "x"}) -> (tensor<2x3x8xf32> {rhizome.name = "y"}) {
+  %q = osa.quantize %x )mlir" +
+         scales + " : (tensor<2x3x8xf32>) -> tensor<2x3x8x" + codes +
+         ">\n  %d = osa.dequantize %q " + scales + " : (tensor<2x3x8x" + codes +
+         ">) -> tensor<2x3x8xf32>\n" + middle + R"mlir(
+  %r = osa.quantize %m {scale = dense<0.02> : tensor<1xf32>, zero_point = dense<-100> : tensor<1xi64>} : (tensor<2x3x8xf32>) -> tensor<2x3x8x!num.int<s8>>
+  %y = osa.dequantize %r {scale = dense<0.02> : tensor<1xf32>, zero_point = dense<-100> : tensor<1xi64>} : (tensor<2x3x8x!num.int<s8>>) -> tensor<2x3x8xf32>
+  return %y : tensor<2x3x8xf32>
+})mlir";
+}
+const char *const kLikeRows = " : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>";
+
+std::string softmaxOf(const std::string &attributes) {
+  return "  %m = osa.softmax %d {" + attributes + "}" + kLikeRows +
+         " loc(\"soft\"(\"Softmax\"))";
+}
+
+TEST_F(Integerized, SoftmaxBetweenQuantizersIsInFixedPoint) {
+  auto model =
+      parse(rowsBetween(softmaxOf("axis = 2 : i64, rhizome.fixed_point")));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_TRUE(llvm::none_of(stats.host,
+                            [](const Refusal &r) { return r.node == "soft"; }));
+  EXPECT_EQ(count<osa::RowSoftmaxOp>(*lowered), 1);
+  // A code at most from the float operation: 0.02.
+  EXPECT_EQ(compare(*model, *lowered, 50, -9, 9, 0.021f), 0);
+}
+
+TEST_F(Integerized, RowsNeedNoTranspose) {
+  auto model = parse(rowsBetween(R"mlir(
+  %t = osa.transpose %d {permutation = array<i64: 1, 0, 2>} : (tensor<2x3x8xf32>) -> tensor<3x2x8xf32>
+  %s = osa.softmax %t {axis = -1 : i64, rhizome.fixed_point} : (tensor<3x2x8xf32>) -> tensor<3x2x8xf32>
+  %m = osa.transpose %s {permutation = array<i64: 1, 0, 2>} : (tensor<3x2x8xf32>) -> tensor<2x3x8xf32>)mlir"));
+  auto lowered = OwningOpRef<ModuleOp>(model->clone());
+  ASSERT_TRUE(lower(*lowered));
+  EXPECT_EQ(count<osa::RowSoftmaxOp>(*lowered), 1);
+  EXPECT_EQ(count<osa::TransposeOp>(*lowered), 0);
+  EXPECT_EQ(compare(*model, *lowered, 20, -9, 9, 0.021f), 0);
+}
+
+TEST_F(Integerized, NormalizationsAreInFixedPoint) {
+  for (const char *centered : {"true", "false"}) {
+    auto model = parse(rowsBetween(
+        std::string("  %n = osa.normalize %d {epsilon = 1.0e-05 : f32, "
+                    "centered = ") +
+        centered + "}" + kLikeRows + R"mlir( loc("norm"("LayerNormalization"))
+  %g = osa.constant {value = dense<[0.5, 1.5, -1.0, 1.0, 0.7, 0.2, 1.1, 0.9]> : tensor<8xf32>} : () -> tensor<8xf32>
+  %m = osa.mul %n, %g : (tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>)mlir"));
+    auto lowered = OwningOpRef<ModuleOp>(model->clone());
+    ASSERT_TRUE(lower(*lowered));
+    EXPECT_EQ(count<osa::RowNormOp>(*lowered), 1);
+    EXPECT_EQ(compare(*model, *lowered, 50, -9, 9, 0.021f), 0);
+  }
+}
+
+TEST_F(Integerized, FixedPointFunctionsSayWhyNot) {
+  const std::string fixed = "axis = 2 : i64, rhizome.fixed_point",
+                    norm = std::string("  %m = osa.normalize %d {epsilon = "
+                                       "1.0e-05 : f32}") +
+                           kLikeRows + " loc(\"soft\"(\"Softmax\"))",
+                    wide = "{scale = dense<0.001> : tensor<1xf32>, zero_point "
+                           "= dense<0> : tensor<1xi64>}";
+  const std::string eights =
+      "{axis = 2 : i64, scale = dense<[0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]>"
+      " : tensor<8xf32>, zero_point = dense<0> : tensor<8xi64>}";
+  auto exposed = rowsBetween(softmaxOf(fixed));
+  exposed.replace(exposed.find("return %y"), 9, "return %m");
+  const std::pair<std::string, const char *> cases[] = {
+      {rowsBetween(softmaxOf("axis = 2 : i64")), "it is computed on the host"},
+      {rowsBetween(softmaxOf("axis = 1 : i64, rhizome.fixed_point")),
+       "its fixed-point form is for the last axis, without a logarithm"},
+      {rowsBetween(softmaxOf(fixed + ", log = true")),
+       "its fixed-point form is for the last axis, without a logarithm"},
+      {exposed, "its result is not quantized with one scale"},
+      {rowsBetween(softmaxOf(fixed), "!num.int<s8>", eights),
+       "its input's channels have different scales"},
+      {rowsBetween(softmaxOf(fixed), "!num.int<s16>", wide),
+       "its input falls, or has more than 4096 values"},
+      {rowsBetween(norm, "!num.int<s8>", eights),
+       "its input's channels have different scales"},
+      {rowsBetween(norm, "!num.int<s40>", wide),
+       "its sums of squares need more than 60 bits"},
+      {rowsBetween("  %e = osa.unary exp %d" + std::string(kLikeRows) +
+                   "\n  %m = osa.softmax %e {" + fixed + "}" + kLikeRows +
+                   " loc(\"soft\"(\"Softmax\"))"),
+       "its input has an activation but no quantizer"}};
+  for (const auto &[text, reason] : cases) {
+    auto model = parse(text);
+    ASSERT_TRUE(lower(*model)) << reason;
+    EXPECT_TRUE(llvm::any_of(stats.host, [&, why = reason](const Refusal &r) {
+      return r.node == "soft" && r.reason == why;
+    })) << reason;
+  }
 }
 
 TEST(FixedPoint, LimitsOfNetworksAreTold) {

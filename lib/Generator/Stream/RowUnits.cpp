@@ -111,12 +111,28 @@ void root(Builder &b, int64_t bits, int64_t interval) {
   }
 }
 
-/// rhz_mul with two stages, and the registers behind it.
-void twoStages(Builder &b, double count, Product of) {
+/// rhz_mul with two stages. A DSP has `inside` of the stages behind it.
+void twoStages(Builder &b, double count, Product of, int64_t inside) {
   b.products(count, of);
   const bool isDeep = of.style == 0 && std::min(of.w, of.x + !of.xSigned) > 4;
-  const int64_t kept = std::min(of.w + of.x, of.kept);
-  b.ff(count * double((isDeep ? 1 : 2) * kept));
+  const int64_t stages = of.style ? 2 - inside : isDeep ? 1 : 2;
+  b.ff(count * double(stages * std::min(of.w + of.x, of.kept)));
+}
+
+/// rhz_times: the constant's set bits are rows.
+void times(Builder &b, double count, int64_t x, int64_t factor, int64_t kept) {
+  const int64_t bits = clog2(factor + 1), half = (bits + 1) / 2;
+  const int64_t low = factor & ((int64_t(1) << half) - 1),
+                high = factor >> half, width = std::min(x + bits, kept);
+  int64_t rows = 0;
+  for (int64_t part : {low, high}) {
+    if (part == 0)
+      continue;
+    b.ff(count * double(std::min(x + clog2(part + 1), kept)));
+    rows += __builtin_popcountll(uint64_t(part));
+  }
+  b.ff(count * double(width));
+  b.adder(count * double(rows - 1), width);
 }
 
 class RowSoftmaxUnit final : public UnitModel {
@@ -125,9 +141,6 @@ public:
 
   int64_t latency(const unit::Instance &a) const override {
     return 5 + bufferLatency(a);
-  }
-  Products products(const unit::Instance &a) const override {
-    return {a.get("Lanes"), a.get("Style") ? Multiplier::Dsp : Multiplier::Lut};
   }
   void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
@@ -184,7 +197,8 @@ public:
                .x = power,
                .xSigned = false,
                .style = b.get("Style"),
-               .zeros = 1});
+               .zeros = 1},
+              2);
     const int64_t level =
         std::max<int64_t>(power + bits + 1 - b.get("Shift"), out);
     b.constantAdder(double(lanes), power + bits + 1);
@@ -201,10 +215,6 @@ public:
 
   int64_t latency(const unit::Instance &a) const override {
     return 9 + bufferLatency(a);
-  }
-  Products products(const unit::Instance &a) const override {
-    return {2 * a.get("Lanes") + a.get("Centered"),
-            a.get("Style") ? Multiplier::Dsp : Multiplier::Lut};
   }
   void processes(const Actor &a, ProcessNetwork &network,
                  const std::vector<int> &inputs,
@@ -227,8 +237,7 @@ public:
                   out = b.get("OutWidth"), style = b.get("Style"),
                   levels = zeroLevels(b.instance()),
                   beats = beatsOf(b.instance()), tree = clog2(lanes),
-                  rows = rowsOf(b.instance(), "Store"), wide = 2 * digits,
-                  count = clog2(b.get("Channels") + 1);
+                  rows = rowsOf(b.instance(), "Store"), wide = 2 * digits;
     const bool isCentered = b.get("Centered") != 0;
     b.term(Term::Fixed, 2);
     b.term(Term::Lane, double(lanes));
@@ -240,7 +249,7 @@ public:
     if (b.get("Zero"))
       b.constantAdder(double(2 * lanes), x);
     b.ff(double(lanes * x));
-    twoStages(b, double(lanes), {.w = x, .x = x, .style = style});
+    twoStages(b, double(lanes), {.w = x, .x = x, .style = style}, 1);
     b.tree(1, lanes, 2 * x, 2 * x + tree);
     b.adder(1, square);
     b.ff(double(square));
@@ -249,11 +258,10 @@ public:
       b.tree(1, lanes, x, x + tree);
       b.adder(1, sum);
       b.ff(double(sum));
-      twoStages(b, 1, {.w = sum, .x = sum, .style = style, .kept = wide});
+      twoStages(b, 1, {.w = sum, .x = sum, .style = style, .kept = wide}, 1);
       b.delay(double(sum), 3 + levels);
     }
-    b.constantProducts(1, count + 1, square, wide);
-    b.ff(double(wide));
+    times(b, 1, square, b.get("Channels"), wide);
     b.adder(isCentered ? 2 : 1, wide);
     b.ff(double(wide));
     // Leading zeros.
@@ -275,13 +283,13 @@ public:
     b.delay(double(levels), 5);
     b.delay(double(kRoot + 1), 6);
     b.ff(double(lanes * (in + diff + 2 * scaled + out)));
-    b.constantProducts(double(lanes), count + 1, x, diff);
-    b.ff(double(lanes * diff));
+    times(b, double(lanes), x, b.get("Channels"), diff);
     b.adder(double(lanes), diff);
-    b.mux(double(lanes * scaled), std::min<int64_t>(digits, 8));
-    b.mux(double(lanes * scaled), ceilDiv(digits, 8));
+    const int64_t lower = (levels + 1) / 2;
+    b.mux(double(lanes * scaled), int64_t(1) << (levels - lower));
+    b.mux(double(lanes * scaled), int64_t(1) << lower);
     twoStages(b, double(lanes),
-              {.w = kRoot + 2, .x = scaled, .style = style, .zeros = 1});
+              {.w = kRoot + 2, .x = scaled, .style = style, .zeros = 1}, 2);
     b.constantAdder(double(lanes), out + 1);
     b.outbuf(b.get("Depth"), lanes * out);
   }

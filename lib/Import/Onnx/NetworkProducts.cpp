@@ -79,7 +79,10 @@ LogicalResult network::gemm(NodeContext &node) {
   return setPlain(node, v);
 }
 
-static bool isQuantized(const TensorRef &t) {
+/// Whether it is quantized, or may be once the network is.
+static bool isQuantized(const NodeContext &node, const TensorRef &t) {
+  if (node.state.options.fixedPointFunctions)
+    return true;
   Value v = t->last ? t->last : t->plain;
   while (Operation *op = v ? v.getDefiningOp() : nullptr) {
     if (isa<osa::DequantizeOp>(op))
@@ -132,7 +135,7 @@ static Value product(NodeContext &node, Value a, Value b, bool transposed) {
 
 static LogicalResult matMulOfTwo(NodeContext &node) {
   TensorRef a = node.input(0), b = node.input(1);
-  if (!isQuantized(a) || !isQuantized(b))
+  if (!isQuantized(node, a) || !isQuantized(node, b))
     return node.refuse(
         "neither of its operands is a constant matrix, and not both "
         "are quantized",
@@ -302,7 +305,7 @@ LogicalResult network::einsum(NodeContext &node) {
     if (first)
       std::swap(m, n);
   } else {
-    if (!isQuantized(a) || !isQuantized(b))
+    if (!isQuantized(node, a) || !isQuantized(node, b))
       return node.refuse("not both of its operands are quantized",
                          "put a quantizer on each operand");
     Value x = laid(a, ta, m, nullptr), y = laid(b, tb, n, nullptr);
