@@ -115,17 +115,18 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     parameters += "." + name + "(";
     if (std::optional<int64_t> number = value->getAsInteger()) {
       parameters += literal(*number);
-    } else if (std::optional<StringRef> image = value->getAsString()) {
+    } else if (std::optional<StringRef> given = value->getAsString()) {
       // Images are named by their parameters, so that equal contents give
       // equal modules.
-      std::string file = image->empty() ? "" : name + ".hex";
-      if (!image->empty()) {
-        Expected<std::string> text = readFile(folder + image->str());
-        if (!text)
-          return text.takeError();
-        sources.files.push_back({file, std::move(*text)});
+      std::string text = given->str();
+      if (given->ends_with(".hex")) {
+        Expected<std::string> image = readFile(folder + text);
+        if (!image)
+          return image.takeError();
+        text = name + ".hex";
+        sources.files.push_back({text, std::move(*image)});
       }
-      parameters += "\"" + file + "\"";
+      parameters += "\"" + text + "\"";
     }
     parameters += ")";
   }

@@ -71,6 +71,40 @@ TEST(Unit, ChecksNameTheParameter) {
                                 "missing");
 }
 
+/// Two layers of different sizes on a unit.
+TEST(Unit, RowsAreTheValuesOfEachStream) {
+  Instance turns(*unit::find("turns_resident"));
+  turns.params = {{"Layers", 2},    {"Pe", 1},      {"Simd", 1},
+                  {"XWidth", 8},    {"XSigned", 0}, {"WWidth", 8},
+                  {"AccWidth", 24}, {"Folds", 300}, {"OutFolds", 4},
+                  {"Vectors", 9},   {"Words", 304}, {"Biases", 5},
+                  {"Bias", 0},      {"Style", 0},   {"Ultra", 0},
+                  {"Load", 64},     {"Places", 8},  {"Depth", 2}};
+  EXPECT_EQ(unit::check(turns), std::nullopt);
+  EXPECT_TRUE(turns.rows().empty());
+  turns.setRows({{300, 1, 9}, {1, 4, 2}});
+  EXPECT_EQ(turns.files.back(), (std::pair<std::string, std::string>(
+                                    "Sizes", "012c00010009000100040002")));
+  EXPECT_EQ(unit::check(turns), std::nullopt);
+  for (const unit::Port &port : turns.kind().ports) {
+    const bool isIn = port.protocol == unit::Protocol::Stream && port.isInput;
+    auto beats = [&](int64_t stream) {
+      return port.beats(turns.valuesOf(port, stream).data());
+    };
+    if (isIn)
+      EXPECT_EQ(std::pair(beats(0), beats(1)),
+                std::pair(int64_t(2700), int64_t(8)));
+    if (port.protocol == unit::Protocol::Load)
+      EXPECT_EQ(beats(0), 304);
+  }
+  turns.files.back().second = "012c00010009";
+  EXPECT_EQ(unit::check(turns),
+            "'Sizes' has not 12 hexadecimal digits for each of 2 streams");
+  turns.files.back().second = "012c00010009000100050002";
+  EXPECT_EQ(unit::check(turns),
+            "'Sizes' has 5 for 'OutFolds', not from 1 to 4");
+}
+
 TEST(Unit, MemoriesFollowFromTheParameters) {
   Instance reduce(*unit::find("lane_reduce"));
   reduce.params = {{"Pixels", 2},    {"Lanes", 3},     {"Taps", 4},

@@ -22,6 +22,10 @@ constexpr int64_t kMostResults = 4096;
 /// to have for its rate, and each offer takes time to explore.
 constexpr int64_t kMostProducts = 16, kMostResultsAtOnce = 4;
 
+/// The most layers of different shapes: those of MobileNet-V2 tripled the time
+/// to explore it, and no better plan took a unit.
+constexpr size_t kMostMixed = 16;
+
 /// What all layers on a unit have in common, and their sizes.
 std::array<int64_t, 4> typesOf(const Reduction &p) {
   return {p.x.width, p.x.isSigned, p.weightBits, p.bias};
@@ -113,7 +117,8 @@ std::vector<Family> familiesOf(Operation *op) {
       alike.add(*p);
   }
   std::vector<Family> families;
-  if (mixed.layers.size() > alike.layers.size())
+  if (mixed.layers.size() > alike.layers.size() &&
+      mixed.layers.size() <= kMostMixed)
     families.push_back(mixed);
   if (alike.layers.size() > 1)
     families.push_back(alike);
