@@ -7,9 +7,14 @@ interpreter, takes the predicted cycles, and its output's signal-to-noise ratio
 against the float network is printed and bounded."""
 import json
 import math
+import pathlib
 
 import framework
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TRAINED = ROOT / "examples/pytorch/transformer.onnx"
+IMAGES = ROOT / "examples/digits/test_images.npy"
+LABELS = ROOT / "examples/digits/test_labels.npy"
 CALIBRATION, FRAMES = 24, 3
 
 
@@ -167,8 +172,31 @@ def block(suite, label, build, shape, least, goal):
                 "dB with softmax and normalizations in float32", done.command)
 
 
+def calibrated(suite):
+    """A trained float network, quantized by samples: of its operations only what is
+    before the block is the host's, and it classifies as well."""
+    np = framework.needed("onnxkit").np
+    samples = suite.work / "samples.npy"
+    np.save(samples, np.load(IMAGES)[:100])
+    options = "--calibration", samples, "--fixed-point-functions", "--json"
+    done = suite.run("coverage", TRAINED, *options)
+    host = ([] if done.status else
+            sorted(o["op"] for o in done.json["ops"] if o["runs_on"] == "host"))
+    suite.check(host == ["Add", "Div"], f"trained: on the host are {host}",
+                done.command + done.message)
+    right = {}
+    for name, more in (("host", ()), ("fixed point", options[2:3])):
+        done = suite.run("evaluate", TRAINED, *options[:2], *more, "--data", IMAGES,
+                         "--labels", LABELS, "--layer-frames", 0, "--json")
+        right[name] = 0 if done.status else done.json["correct"]
+    suite.check(right["fixed point"] >= right["host"] - 2 > 400,
+                f"trained: correct with the functions on the host and not: {right}",
+                done.command + done.message)
+
+
 def transformer(suite):
     suite.tool("verilator")
+    calibrated(suite)
     # DeiT-tiny but for 197 tokens, and DistilBERT with a quarter of its width.
     vision, language = (17, 3, 64, 768), (16, 12, 16, 768)
     block(suite, "vit", lambda b: b.vision(*vision), (17, 192), 25, "throughput=2000/s")

@@ -6,6 +6,7 @@
 #include "Models.h"
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Osa/Rows.h"
+#include <bit>
 
 namespace rhizome::gen {
 namespace {
@@ -111,26 +112,31 @@ void root(Builder &b, int64_t bits, int64_t interval) {
   }
 }
 
-/// rhz_mul with two stages. A DSP has `inside` of the stages behind it.
-void twoStages(Builder &b, double count, Product of, int64_t inside) {
+/// rhz_mul with two stages. A DSP has `inside` of the stages behind it, logic
+/// no registers for the low bits that nobody reads.
+void twoStages(Builder &b, double count, Product of, int64_t inside,
+               int64_t unread = 0) {
   b.products(count, of);
   const bool isDeep = of.style == 0 && std::min(of.w, of.x + !of.xSigned) > 4;
   const int64_t stages = of.style ? 2 - inside : isDeep ? 1 : 2;
-  b.ff(count * double(stages * std::min(of.w + of.x, of.kept)));
+  const int64_t kept = std::min(of.w + of.x, of.kept);
+  b.ff(count * double(stages * (of.style ? kept : kept - unread)));
 }
 
 /// rhz_times: the constant's set bits are rows.
 void times(Builder &b, double count, int64_t x, int64_t factor, int64_t kept) {
   const int64_t bits = clog2(factor + 1), half = (bits + 1) / 2;
-  const int64_t low = factor & ((int64_t(1) << half) - 1),
-                high = factor >> half, width = std::min(x + bits, kept);
   int64_t rows = 0;
-  for (int64_t part : {low, high}) {
+  for (int64_t part : {factor & ((int64_t(1) << half) - 1), factor >> half}) {
     if (part == 0)
       continue;
-    b.ff(count * double(std::min(x + clog2(part + 1), kept)));
-    rows += __builtin_popcountll(uint64_t(part));
+    // Below the lowest row there are no bits.
+    const int64_t own = clog2(part + 1) - std::countr_zero(uint64_t(part));
+    b.ff(count * double(std::min(x + own, kept)));
+    rows += std::popcount(uint64_t(part));
   }
+  const int64_t width =
+      std::min(x + bits - std::countr_zero(uint64_t(factor)), kept);
   b.ff(count * double(width));
   b.adder(count * double(rows - 1), width);
 }
@@ -198,7 +204,7 @@ public:
                .xSigned = false,
                .style = b.get("Style"),
                .zeros = 1},
-              2);
+              2, b.get("Shift") - 1);
     const int64_t level =
         std::max<int64_t>(power + bits + 1 - b.get("Shift"), out);
     b.constantAdder(double(lanes), power + bits + 1);
@@ -289,7 +295,8 @@ public:
     b.mux(double(lanes * scaled), int64_t(1) << (levels - lower));
     b.mux(double(lanes * scaled), int64_t(1) << lower);
     twoStages(b, double(lanes),
-              {.w = kRoot + 2, .x = scaled, .style = style, .zeros = 1}, 2);
+              {.w = kRoot + 2, .x = scaled, .style = style, .zeros = 1}, 2,
+              b.get("Shift") - 1);
     b.constantAdder(double(lanes), out + 1);
     b.outbuf(b.get("Depth"), lanes * out);
   }
