@@ -357,8 +357,12 @@ def tree_bits(row):
     terms = config["Simd"] if "Simd" in config else config["Taps"]
     width, bits = config["XWidth"] + config["WWidth"], 0
     dots = products_of(row) // terms
-    if config["Style"] == 2:
+    if config["Style"] >= 2:
         packed = 7 if config["XSigned"] else 4
+        if config["Style"] == 3:  # what the low field of a DSP48E1 has room for
+            x, w = config["XWidth"], config["WWidth"]
+            most = (1 << (x - 1) if config["XSigned"] else (1 << x) - 1) << (w - 1)
+            packed = min(packed, ((1 << (23 - max(x, w))) - 1) // most)
         cascades = -(-terms // packed)
         width += (-(-terms // cascades) - 1).bit_length()
         terms = cascades
@@ -379,11 +383,11 @@ def multipliers(rows):
     for row in rows:
         if products_of(row):
             config = row["config"]
-            way = ("in LUTs", "one a DSP", "two a DSP")[config["Style"]]
+            way = ("in LUTs", "one a DSP", "two a DSP")[min(config["Style"], 2)]
             bits = config["WWidth"]
             groups.setdefault((row["device"], f"{bits:2}-bit weights", way),
                               []).append(row)
-            if config["Style"] == 2:
+            if config["Style"] >= 2:
                 groups.setdefault(("all", "8-bit units", way), []).append(row)
     lines = []
     for (device, bits, way), found in sorted(groups.items()):

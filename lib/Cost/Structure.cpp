@@ -38,7 +38,7 @@ void Builder::outbuf(int64_t depth, int64_t width) {
   term(Term::Buffer, double(2 * countBits(count) + 2 * countBits(pointer)));
   if (depth > 64) {
     ff(1);
-    Memory m = memoryOf(depth, width, ctx);
+    Memory m = memoryOf(depth, width, ctx, /*registered=*/true);
     addMemory(m, depth, width);
     if (m.blocks > 0 && !isAmd())
       collision(depth, width);

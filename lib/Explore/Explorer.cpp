@@ -325,7 +325,8 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
 }
 
 FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
-  // Rows that wait for each other sometimes cost a few cycles: aim lower.
+  // Rows that wait for each other sometimes cost a few cycles, loops of a state
+  // more: aim lower, if need be by more each time.
   double seconds = target;
   Limit limit;
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -344,7 +345,7 @@ FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
         return failure();
       if (result.seconds <= target * (1 + 1e-9))
         return std::move(result);
-      seconds *= target / result.seconds * 0.995;
+      seconds *= std::pow(target / result.seconds * 0.995, 1 + attempt / 2);
     }
     erase(result);
     if (!holds)

@@ -27,9 +27,10 @@ module rhz_reorder #(
     initial $fatal(1, "rhz_reorder: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, write, read, write_last, read_last;
-  logic write_page_q, read_page_q;
-  logic [1:0] full_q;   // a page is full from the cycle after its last write
+  // Pages are written and read in turn: there is room in the next one, or one is
+  // there to be read, from the cycle after the other side's last access.
+  logic credit, write, read, write_last, read_last, fills, frees;
+  logic write_page_q, read_page_q, room_q, there_q;
   logic [AddrW-1:0] write_addr;
   logic [IndexW-1:0] read_index;
   rhz_counter #(.Count(Elements)) u_write (
@@ -38,22 +39,26 @@ module rhz_reorder #(
   rhz_counter #(.Count(OutElements)) u_read (
     .clk_i, .rst_ni, .en_i(read), .value_o(read_index), .last_o(read_last)
   );
-  assign in_ready_o = !full_q[write_page_q];
-  assign write = in_valid_i && in_ready_o;
-  assign read  = credit && full_q[read_page_q];
+  assign in_ready_o = room_q;
+  assign write = in_valid_i && room_q;
+  assign read  = credit && there_q;
+  assign fills = write && write_last;
+  assign frees = read && read_last;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       write_page_q <= 1'b0;
       read_page_q  <= 1'b0;
-      full_q       <= 2'b00;
+      room_q       <= 1'b1;
+      there_q      <= 1'b0;
     end else begin
-      if (write && write_last) begin
-        write_page_q         <= !write_page_q;
-        full_q[write_page_q] <= 1'b1;
-      end
-      if (read && read_last) begin
-        read_page_q         <= !read_page_q;
-        full_q[read_page_q] <= 1'b0;
+      if (fills) write_page_q <= !write_page_q;
+      if (frees) read_page_q <= !read_page_q;
+      if (fills && !frees) begin
+        room_q  <= !there_q;
+        there_q <= 1'b1;
+      end else if (frees && !fills) begin
+        room_q  <= 1'b1;
+        there_q <= !room_q;
       end
     end
   end

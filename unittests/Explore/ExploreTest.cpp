@@ -128,7 +128,7 @@ TEST(Explore, AStateBoundsTheRate) {
   EXPECT_FALSE(never.meetsGoal);
   EXPECT_EQ(never.limit.kind, explore::Limit::Kind::State);
   never.nodes[0].design.erase();
-  for (double slower : {1.3, 2.0, 4.0, 8.0}) {
+  for (double slower : {1.5, 2.0, 4.0, 8.0}) {
     auto plan = run(f, goal(fastest.seconds * slower));
     EXPECT_TRUE(plan.meetsGoal) << slower;
     EXPECT_LE(plan.seconds, fastest.seconds * slower * (1 + 1e-9));
