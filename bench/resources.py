@@ -343,8 +343,8 @@ MULTIPLIERS = (("multipliers", "title", None), ("units", "units", 0),
 def products_of(row):
     """Products of weights and activations per cycle in a unit."""
     config = row["config"]
-    if row["cell"].startswith("matvec"):
-        return config["Pixels"] * config["Pe"] * config["Simd"]
+    if row["cell"].startswith(("matvec", "turns")):
+        return config.get("Pixels", 1) * config["Pe"] * config["Simd"]
     if row["cell"].startswith(("depthwise", "lane_reduce")) and (
             config.get("Op", 0) == 0):
         return config["Pixels"] * config["Lanes"] * config["Taps"]

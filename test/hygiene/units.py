@@ -3,7 +3,7 @@
 """Hardware units are described once: no core folder refers to a unit kind by name,
 and docs/units.md matches the records of rtl/units. With --update the page
 is rewritten. The resources of each kind have been measured: bench/points.json or
-bench/resources.json contains a module of it, or a test measures it.
+bench/resources.json contains a module of it.
 
     units.py BUILD [--update]"""
 import json
@@ -14,8 +14,6 @@ import sys
 from common import ROOT, argument, report, tracked
 
 PAGE = ROOT / "docs" / "units.md"
-# Kinds that no layer of its own can have, and the test that measures them.
-MEASURED_BY_TESTS = {"matvec_turns": "e2e.shared-netlist"}
 # Folders that use units, and so refer to them by name.
 GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
               "lib/Generator/Shared/", "lib/Generator/Circuit/",
@@ -59,8 +57,7 @@ def main():
     for name in ("points", "resources"):
         rows = json.loads((ROOT / f"bench/{name}.json").read_text())
         measured |= {row["cell"] for row in rows}
-    for kind in sorted({unit["kind"] for unit in kinds.values()} - measured -
-                       set(MEASURED_BY_TESTS)):
+    for kind in sorted({unit["kind"] for unit in kinds.values()} - measured):
         problems.append(f"bench/points.json: contains no {kind}; let "
                         "bench/points.cpp draw it (docs/howto/"
                         "measure-resources.md)")

@@ -59,13 +59,15 @@ std::optional<Reduction> sharerOf(Operation *op) {
 /// Layers of a network that may share a unit: of one shape, or of any.
 struct Family {
   std::vector<Reduction> layers;
+  std::vector<Operation *> ops;
   bool isMixed = false;
   int64_t accBits = 0; ///< of the widest result
   /// Common divisors of the channels.
   int64_t inChannels = 0, outChannels = 0;
 
-  void add(const Reduction &p) {
+  void add(Operation *op, const Reduction &p) {
     layers.push_back(p);
+    ops.push_back(op);
     accBits = std::max(accBits, p.accBits);
     inChannels = std::gcd(inChannels, p.w.channels);
     outChannels = std::gcd(outChannels, p.outChannels);
@@ -112,9 +114,9 @@ std::vector<Family> familiesOf(Operation *op) {
     std::optional<Reduction> p = sharerOf(&other);
     if (!p || typesOf(*p) != typesOf(*own))
       continue;
-    mixed.add(*p);
+    mixed.add(&other, *p);
     if (shapeOf(*p) == shapeOf(*own))
-      alike.add(*p);
+      alike.add(&other, *p);
   }
   std::vector<Family> families;
   if (mixed.layers.size() > alike.layers.size() &&
@@ -346,7 +348,7 @@ std::optional<int64_t> placesBetween(const Turn &before, const Turn &after) {
 }
 
 /// The places of the store of these layers.
-int64_t placesOf(llvm::ArrayRef<Turn> turns, llvm::ArrayRef<Region> regions) {
+int64_t placesOf(llvm::ArrayRef<Turn> turns, llvm::ArrayRef<Operation *> ops) {
   int64_t most = 0, all = 0;
   bool isChain = true;
   for (auto [l, turn] : llvm::enumerate(turns)) {
@@ -357,7 +359,7 @@ int64_t placesOf(llvm::ArrayRef<Turn> turns, llvm::ArrayRef<Region> regions) {
     if (l == 0 || !isChain)
       continue;
     std::optional<int64_t> between;
-    if (isNext(regions[l - 1].front(), regions[l].front()))
+    if (isNext(ops[l - 1], ops[l]))
       between = placesBetween(turns[l - 1], turn);
     isChain = between.has_value();
     most = std::max(most, between.value_or(0));
@@ -365,6 +367,16 @@ int64_t placesOf(llvm::ArrayRef<Turn> turns, llvm::ArrayRef<Region> regions) {
   // Where a layer takes what the one before gives, its results take the places
   // that the other's leave. Otherwise all may have to wait.
   return turns[0].places(isChain ? most : all);
+}
+
+/// All layers of a family, folded like one of them.
+std::vector<Turn> turnsOfAll(const Family &family, Turn like) {
+  std::vector<Turn> turns;
+  for (const Reduction &p : family.layers) {
+    like.p = p;
+    turns.push_back(like);
+  }
+  return turns;
 }
 
 /// The foldings that are offered: as many or twice as many lanes as results,
@@ -481,16 +493,33 @@ Offer offerOf(const Turn &turn, const Family &family,
   word.p.outChannels = turn.pe;
   word.p.w.outHeight = word.p.w.outWidth = 1;
   const int64_t places = turn.places(results);
-  Actor one = unitOf(largest, places), none = unitOf(word, places);
-  Actor two = unitOf({largest, turn}, places);
-  const Resources ofOne = finished(one, device), ofTwo = finished(two, device),
+  Actor one = unitOf(largest, places), none = unitOf(word, places), two;
+  const Resources ofOne = finished(one, device),
                   ofNone = finished(none, device);
-  const Resources second = excess(ofTwo, ofOne), first = excess(ofOne, ofNone);
-  Resources added = second;
-  // The largest one is no second one.
-  if (shapeOf(p) == shapeOf(largest.p))
-    for (size_t k = 0; k < added.amount.size(); ++k)
-      added.amount[k] = std::max(second.amount[k], first.amount[k]);
+  auto addedBy = [&](const Turn &layer) {
+    two = unitOf({largest, layer}, places);
+    Resources added = excess(finished(two, device), ofOne);
+    // The largest one is no second one.
+    const Resources first = excess(ofOne, ofNone);
+    if (shapeOf(layer.p) == shapeOf(largest.p))
+      for (size_t k = 0; k < added.amount.size(); ++k)
+        added.amount[k] = std::max(added.amount[k], first.amount[k]);
+    return added;
+  };
+  Resources missing;
+  if (family.isMixed) {
+    // What all together take in addition, such as their store: a part for each.
+    const std::vector<Turn> turns = turnsOfAll(family, turn);
+    Actor all = unitOf(turns, placesOf(turns, family.ops));
+    Resources parts = ofNone;
+    for (const Turn &layer : turns)
+      parts += addedBy(layer);
+    missing = excess(finished(all, device), parts);
+    for (double &amount : missing.amount)
+      amount /= double(turns.size());
+  }
+  Resources added = addedBy(turn);
+  added += missing;
   offer.resources += added;
   const Resources error = errorOf(two, added, device.cost);
   offer.lutVariance += error.lut() * error.lut();
@@ -569,8 +598,16 @@ std::vector<Offer> turnsOffers(Operation *op, const DeviceContext &device) {
 
 std::string turnsDependence(Operation *op) {
   std::string text;
-  for (const Family &family : familiesOf(op))
+  for (const Family &family : familiesOf(op)) {
     text += family.text();
+    if (!family.isMixed)
+      continue;
+    const std::vector<Turn> turns =
+        turnsOfAll(family, {family.layers[0], family.accBits, 1, 1, 0});
+    for (const Turn &turn : turns)
+      text += textOf(shapeOf(turn.p));
+    text += ' ' + std::to_string(placesOf(turns, family.ops));
+  }
   return text;
 }
 
@@ -586,13 +623,16 @@ Offer joinTurns(llvm::ArrayRef<Region> regions,
   all.summary = offers[0]->summary;
   all.weights = offers[0]->weights;
   std::vector<Turn> turns;
-  for (const Region &region : regions)
+  std::vector<Operation *> ops;
+  for (const Region &region : regions) {
+    ops.push_back(region.front());
     turns.push_back(turnOf(reductionOf(region.front()), alone));
+  }
   // After the windows: the reader of weights and what replays them.
   const bool isStreamed = turns[0].home == Home::Streamed;
   const int at = layers + (isStreamed ? 2 : 0);
   Body::Unit shared;
-  shared.actor = unitOf(turns, placesOf(turns, regions));
+  shared.actor = unitOf(turns, placesOf(turns, ops));
   std::vector<Body::Unit> narrow;
   for (auto [l, turn] : llvm::enumerate(turns)) {
     const Reduction &p = turn.p;
