@@ -152,6 +152,8 @@ module rhz_row_norm #(
     localparam int Step  = 1 << (Levels - i);
     logic [WWidth-1:0] w_q;
     logic [Levels-1:0] k_q;
+    logic unused_w;
+    assign unused_w = &{1'b0, w_q};
     if (i == 0) begin : gen_w
       always_ff @(posedge clk_i) w_q <= WWidth'(times) - less + WWidth'(Epsilon);
       assign k_q = '0;
@@ -258,7 +260,7 @@ module rhz_row_norm #(
     assign unused_bits = &{1'b0, scaled, rounded};
   end
   logic unused;
-  assign unused = &{1'b0, valid, ends, known, applied, times, beat_squares, unused_known,
+  assign unused = &{1'b0, valid, ends, known, applied, times, beat_squares, sum_at, unused_known,
                     unused_credits, unused_inverse};
   rhz_outbuf #(.Width(Lanes * OutWidth), .Depth(Depth)) u_outbuf (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(apply), .push_i(applied[9]),

@@ -88,7 +88,9 @@ def signed_bits(most):
 @maker({"Channels": 1, "Lanes": 1, "InWidth": 1}, {"Channels": 5, "Lanes": 5, "InWidth": 8},
        {"Channels": 70, "Lanes": 1, "InWidth": 8, "Store": 130},
        {"Channels": 24, "Lanes": 8, "InWidth": 9, "InSigned": 0, "Centered": 0, "Zero": 128},
-       {"Channels": 3, "Lanes": 3, "Store": 100})
+       {"Channels": 3, "Lanes": 3, "Store": 100},
+       {"Channels": 40, "Lanes": 3, "InWidth": 18, "InSigned": 1},
+       {"Channels": 24, "Lanes": 2, "InWidth": 13, "InSigned": 0, "Centered": 1})
 def row_norm(rng, fixed):
     p, beats, rows = shape(rng, fixed)
     c = p["Channels"]
