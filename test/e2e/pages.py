@@ -143,6 +143,12 @@ def floats(folder):
     np.savez(folder / "samples.npz", np.load(folder / "samples.npy")[:100])
 
 
+def transformers(folder):
+    floats(folder)
+    (folder / "net.onnx").unlink()
+    link(folder, "net.onnx", "pytorch/transformer.onnx")
+
+
 def looked_at(folder):
     """A network to quantize, by another name, too, and a package of it."""
     floats(folder)
@@ -188,6 +194,7 @@ PREPARED = {
     "docs/howto/run-a-cluster.md": service,
     "docs/howto/run-a-package.md": package,
     "docs/howto/stop-between-phases.md": phases,
+    "docs/howto/transformers.md": transformers,
     "docs/start/latency.md": jets,
 }
 
