@@ -290,7 +290,8 @@ public:
     b.delay(double(kRoot + 1), 6);
     b.ff(double(lanes * (in + diff + 2 * scaled + out)));
     times(b, double(lanes), x, b.get("Channels"), diff);
-    b.adder(double(lanes), diff);
+    if (isCentered)
+      b.adder(double(lanes), diff);
     const int64_t lower = (levels + 1) / 2;
     b.mux(double(lanes * scaled), int64_t(1) << (levels - lower));
     b.mux(double(lanes * scaled), int64_t(1) << lower);
