@@ -6,6 +6,7 @@ import json
 
 import framework
 import networks
+import plans
 
 DEVICE, LAYERS, SIZE = "xc7a35t", 6, 64
 # With UltraRAM and DDR4; with DDR4 alone.
@@ -114,6 +115,13 @@ def shared(suite):
         f"one unit with {', '.join(o for o in mine if o != node)}" in text
         for node, text in mine.items()), f"one unit for all: {mine}")
     check_runs(suite, "low", package, plan)
+    again = suite.work / "again.rhz"
+    result = suite.run("compile", model, "--device", DEVICE, "--plan", package,
+                       "-o", again, "--json")
+    suite.check(result.status == 0
+                and plans.hardware(package) == plans.hardware(again),
+                f"--plan gives the same hardware {result.message[:200]}",
+                result.command)
 
     # With a unit for each layer it would be larger, and faster than asked for.
     steer = suite.work / "own.yaml"
