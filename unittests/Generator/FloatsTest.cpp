@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Floating-point operators, simulated with a new case in every cycle, give the
+// patterns of `numeric::Arithmetic`, which MPFR checks: all operands of small
+// formats, random ones of large. RHIZOME_FLOAT_CASES random cases each;
+// RHIZOME_FLOAT_BITS is the largest exhaustive width.
+#include "rhizome/Generator/Floats.h"
+#include "../TestFolder.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Verifier.h"
+#include "rhizome/Emit/Emit.h"
+#include <random>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::gen::floats;
+using numeric::Arithmetic;
+using numeric::Bits;
+using numeric::Format;
+using numeric::Overflow;
+using numeric::Rounding;
+using test::TestFolder;
+
+namespace {
+int setting(const char *name, int otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::atoi(text) : otherwise;
+}
+
+Format parse(const char *text) {
+  std::string error;
+  auto f = Format::parse(text, error);
+  EXPECT_TRUE(f) << error;
+  return f.value_or(Format::binary32());
+}
+
+constexpr Rounding kRoundings[] = {Rounding::NearestEven, Rounding::NearestAway,
+                                   Rounding::TowardZero, Rounding::Up,
+                                   Rounding::Down};
+constexpr Function kFunctions[] = {Function::Add, Function::Sub, Function::Mul};
+
+/// Operands of every kind: any pattern, neighbors in exponent, edges.
+Bits operand(std::mt19937_64 &random, const Format &f, Bits other) {
+  const Bits any = random() & uint64_t(f.mask());
+  const Bits sign = Bits(random() & 1) << (f.width() - 1);
+  const Bits one = Bits(1) << f.mantissaBits;
+  switch (random() % 8) {
+  case 0: // the other's, but for some low bits
+    return other ^ (any >> (random() % unsigned(f.width()))) ^ sign;
+  case 1: // few ones
+    return (one >> (random() % unsigned(f.mantissaBits + 1)) |
+            Bits(1) << (random() % unsigned(f.width()))) |
+           sign;
+  case 2: // near an edge
+    return f.greatest() ^ (random() & 7) ^ sign;
+  case 3: // small magnitudes
+    return any >> (random() % unsigned(f.width())) | sign;
+  case 4:
+  case 5: { // an exponent near the other's
+    Bits field = (other / one + random() % 7 - 3) * one & (f.mask() >> 1);
+    return field | (any & (one - 1)) | sign;
+  }
+  case 6: // infinities, NaN, and their neighbors
+    return ((f.mask() >> 1) - one + 1 - (random() & 1)) | sign |
+           (random() % 4 ? 0 : any & (one - 1));
+  default:
+    return any;
+  }
+}
+
+class FloatOperators : public ::testing::Test {
+protected:
+  MLIRContext context;
+  TestFolder folder;
+  std::mt19937_64 random{5};
+  OwningOpRef<ModuleOp> holder;
+  std::unique_ptr<Operators> operators;
+  std::string instances, checks;
+  int tested = 0;
+  int64_t most = 0; ///< cases of one operator
+
+  FloatOperators() { context.loadDialect<rtl::RtlDialect>(); }
+
+  void start(const gen::cost::LogicPace &pace) {
+    OpBuilder b(&context);
+    operators = std::make_unique<Operators>(&context, pace, gen::CostContext());
+    holder = ModuleOp::create(b.getUnknownLoc());
+    instances.clear();
+    checks.clear();
+    tested = 0;
+    most = 0;
+  }
+
+  static std::string hex(Bits v) {
+    std::string digits;
+    do
+      digits.insert(digits.begin(), "0123456789abcdef"[int(v & 15)]);
+    while (v >>= 4);
+    return digits;
+  }
+  static Bits evaluate(const Arithmetic &n, Function function, const Bits *in) {
+    switch (function) {
+    case Function::Add:
+      return n.add(in[0], in[1]);
+    case Function::Sub:
+      return n.sub(in[0], in[1]);
+    case Function::Mul:
+      return n.mul(in[0], in[1]);
+    }
+    return 0;
+  }
+
+  /// Adds an operator with `cases` random cases, or all if that is 0.
+  void test(Function function, const Arithmetic &n, int64_t cases) {
+    Operator op(function, n);
+    OpBuilder b(&context);
+    b.setInsertionPointToEnd(holder->getBody());
+    const unsigned width = unsigned(n.format().width());
+    // As a design has it: an instance in a module.
+    const std::string name = "case_" + std::to_string(tested);
+    SmallVector<StringRef> names = {"clk_i", "a_i", "b_i", "c_i"};
+    names.truncate(op.operands() + 1);
+    auto module = rtl::ModuleOp::create(
+        b, b.getUnknownLoc(), name, b.getStrArrayAttr(names),
+        b.getStrArrayAttr({"x_o"}), StringAttr());
+    Block *body = b.createBlock(&module.getBody());
+    body->addArgument(b.getI1Type(), b.getUnknownLoc());
+    for (unsigned i = 0; i < op.operands(); ++i)
+      body->addArgument(b.getIntegerType(width), b.getUnknownLoc());
+    Value result = operators->instance(op, body->getArgument(0),
+                                       body->getArguments().drop_front(), b,
+                                       b.getUnknownLoc());
+    rtl::OutputOp::create(b, b.getUnknownLoc(), result);
+    const int64_t latency = operators->of(op).latency;
+
+    std::string in[3], want;
+    auto add = [&](const Bits *operands) {
+      for (unsigned i = 0; i < op.operands(); ++i)
+        in[i] += hex(operands[i]) + "\n";
+      want += hex(evaluate(n, function, operands)) + "\n";
+    };
+    int64_t count = 0;
+    if (cases == 0) {
+      const Bits all = Bits(1) << (width * op.operands());
+      for (Bits v = 0; v < all; ++v, ++count) {
+        Bits operands[3];
+        for (unsigned i = 0; i < op.operands(); ++i)
+          operands[i] = v >> (width * i) & n.format().mask();
+        add(operands);
+      }
+    }
+    for (; count < cases; ++count) {
+      Bits operands[3] = {random() & uint64_t(n.format().mask())};
+      for (int i : {0, 1, 2})
+        operands[i] = operand(random, n.format(), operands[i ? i - 1 : 0]);
+      add(operands);
+    }
+    auto text = [](int64_t v) { return std::to_string(v); };
+    const std::string t = text(tested++), range = "[" + text(width - 1) + ":0]";
+    std::string ports;
+    instances += "  logic " + range + " x" + t + ", want" + t +
+                 " [0:" + text(count - 1) + "]";
+    for (unsigned i = 0; i < op.operands(); ++i) {
+      const std::string file = std::string("abc").substr(i, 1) + t;
+      instances += ", " + file + " [0:" + text(count - 1) + "]";
+      folder.write(file + ".hex", in[i]);
+      ports += std::string(", .") + "abc"[i] + "_i(" + file + "[at % " +
+               text(count) + "])";
+    }
+    folder.write("want" + t + ".hex", want);
+    instances += ";\n  " + name + " u" + t + " (.clk_i(clk)" + ports +
+                 ", .x_o(x" + t + "));\n  initial begin\n    $readmemh(\"want" +
+                 t + ".hex\", want" + t + ");\n";
+    for (unsigned i = 0; i < op.operands(); ++i) {
+      const std::string file = std::string("abc").substr(i, 1) + t;
+      instances += "    $readmemh(\"" + file + ".hex\", " + file + ");\n";
+    }
+    instances += "  end\n";
+    // In the cycle `at`, the result of the case `latency` before is there.
+    const std::string index = "at - " + text(latency);
+    checks += "    if (" + index + " >= 0 && " + index + " < " + text(count) +
+              " && x" + t + " !== want" + t + "[" + index +
+              "]) begin\n      wrong = wrong + 1;\n      if (wrong < 5) "
+              "$display(\"" +
+              op.name() + " " + numeric::name(n.rounding()) +
+              ": case %0d is %h, not %h\", " + index + ", x" + t + ", want" +
+              t + "[" + index + "]);\n    end\n";
+    most = std::max(most, count + latency);
+  }
+
+  void run(bool isVerilated) {
+    ASSERT_TRUE(succeeded(verify(*holder)));
+    ASSERT_TRUE(succeeded(emitDesign(*holder, folder.path())));
+    folder.write(
+        "bench.sv",
+        "`timescale 1ns/1ps\nmodule bench;\n  logic clk = 0;\n  int at "
+        "= 0, wrong = 0;\n" +
+            instances +
+            "  always #1 clk = !clk;\n  always @(negedge clk) begin\n" +
+            checks + "    if (at == " + std::to_string(most) +
+            ") begin\n      if (wrong == 0) $display(\"RIGHT\");\n"
+            "      $finish;\n    end\n  end\n  always @(posedge clk) at "
+            "<= at + 1;\nendmodule\n");
+    const std::string command =
+        isVerilated ? "verilator --binary --timing -O3 -Wno-fatal -Wno-lint "
+                      "--top bench -o x bench.sv case_*.sv rhz_float_*.sv && "
+                      "obj_dir/x"
+                    : "iverilog -g2012 -s bench -o x bench.sv case_*.sv "
+                      "rhz_float_*.sv && ./x";
+    ASSERT_EQ(folder.run(command), 0) << folder.read("log.txt");
+    std::string log = folder.read("log.txt");
+    EXPECT_NE(log.find("RIGHT"), std::string::npos) << log;
+    if (const char *kept = std::getenv("RHIZOME_FLOAT_KEEP"))
+      folder.run(std::string("cp *.sv ") + kept);
+  }
+};
+
+TEST_F(FloatOperators, ExhaustiveSmallFormats) {
+  if (!test::haveTool("iverilog"))
+    return;
+  const int bits = setting("RHIZOME_FLOAT_BITS", 5);
+  for (const char *text :
+       {"float<2,1>", "float<2,2>", "float<3,2>", "float<2,3,flush>",
+        "float<3,2,finite>", "float<3,3,bias=-2>", "float<4,3>",
+        "float<4,3,finite>", "float<4,3,flush>", "float<5,2>"}) {
+    Format f = parse(text);
+    if (f.width() > bits)
+      continue;
+    start({7 * 32, 27, 20});
+    for (Rounding rounding : kRoundings)
+      for (Overflow overflow : {Overflow::Infinity, Overflow::Saturate})
+        for (Function function : kFunctions)
+          if (!f.finite || overflow == Overflow::Saturate)
+            test(function, Arithmetic(f, rounding, overflow), 0);
+    run(bits > 5 && test::haveTool("verilator"));
+    if (HasFailure())
+      FAIL() << text;
+  }
+}
+
+TEST_F(FloatOperators, RandomCasesOfLargeFormats) {
+  if (!test::haveTool("iverilog"))
+    return;
+  const int cases = setting("RHIZOME_FLOAT_CASES", 200);
+  for (const char *text : {"half", "single", "double", "bfloat16",
+                           "float<8,23,flush>", "float<6,9,finite>",
+                           "float<4,11,bias=-3>", "float<5,18,bias=40,flush>"})
+    for (int64_t levels : {3, 7, 12}) {
+      start({32 * levels, 27, 20});
+      Format f = parse(text);
+      for (Function function : kFunctions)
+        test(function,
+             Arithmetic(f, Rounding::NearestEven, numeric::defaultOverflow(f)),
+             cases);
+      run(cases > 1000 && test::haveTool("verilator"));
+      if (HasFailure())
+        FAIL() << text << " in " << levels << " levels";
+    }
+}
+} // namespace
