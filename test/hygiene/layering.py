@@ -41,7 +41,8 @@ ALLOWED = {
     "Generator": "Cost Schedule Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
                  "Support",
     "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
-    "Generator/Hls": "Conversion Cost Schedule Dialect/Rtl",
+    "Generator/Floats": "Generator Cost Schedule Dialect/Rtl Numeric",
+    "Generator/Hls": "Generator/Floats Conversion Cost Schedule Dialect/Rtl",
     "Generator/Shared": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
     "Generator/Stream": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
     "Analysis": "Generator Cost Dialect/Num Dialect/Osa Target Support",
@@ -86,7 +87,7 @@ LIBRARIES = {"Num": "Dialect/Num", "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
              "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",
              "ImportKernel": "Import/Kernel",
-             "Hls": "Generator/Hls"}
+             "Floats": "Generator/Floats", "Hls": "Generator/Hls"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # Shared with what is built around a design: it is in data/sim.

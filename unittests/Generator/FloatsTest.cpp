@@ -3,7 +3,7 @@
 // patterns of `numeric::Arithmetic`, which MPFR checks: all operands of small
 // formats, random ones of large. RHIZOME_FLOAT_CASES random cases each;
 // RHIZOME_FLOAT_BITS is the largest exhaustive width.
-#include "rhizome/Generator/Floats.h"
+#include "rhizome/Generator/Floats/Operators.h"
 #include "../TestFolder.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -36,7 +36,6 @@ Format parse(const char *text) {
 constexpr Rounding kRoundings[] = {Rounding::NearestEven, Rounding::NearestAway,
                                    Rounding::TowardZero, Rounding::Up,
                                    Rounding::Down};
-constexpr Function kFunctions[] = {Function::Add, Function::Sub, Function::Mul};
 
 /// Operands of every kind: any pattern, neighbors in exponent, edges.
 Bits operand(std::mt19937_64 &random, const Format &f, Bits other) {

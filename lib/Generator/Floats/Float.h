@@ -4,7 +4,7 @@
 #pragma once
 
 #include "Datapath.h"
-#include "rhizome/Generator/Floats.h"
+#include "rhizome/Generator/Floats/Operators.h"
 
 namespace rhizome::gen::floats {
 using mlir::Value;

@@ -16,6 +16,8 @@
 
 namespace rhizome::gen::floats {
 enum class Function : uint8_t { Add, Sub, Mul };
+inline constexpr Function kFunctions[] = {Function::Add, Function::Sub,
+                                          Function::Mul};
 
 /// An operation in a format of floats.
 struct Operator {
