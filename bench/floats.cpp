@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rhizome-bench-floats FOLDER DEVICE MHZ FORMAT…: writes the modules of the
 // floating-point operators of each format for a device and a clock, and prints
-// one line for each: the module's name, its latency, and the logic before its
-// first and after its last register, in 32nds of a level. bench/floats.py gives
-// them to Yosys.
+// one line for each: the module's name, its latency, the logic before its first
+// and after its last register, in 32nds of a level, and the LUTs, FFs and DSPs
+// that are predicted. bench/floats.py gives the modules to Yosys.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Floats/Operators.h"
+#include "rhizome/Generator/Hls/KernelUnit.h"
 #include "rhizome/PlanBuild/Targets.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -48,8 +49,13 @@ int main(int argc, char **argv) {
       const floats::Pipeline &made = operators.of(op);
       b.setInsertionPointToEnd(holder->getBody());
       b.clone(*rtl::ModuleOp(made.module).getOperation());
+      Resources cost = costOf(
+          hls::structureOfOperator(made.module, device.cost), device.cost);
       llvm::outs() << op.name() << " " << made.latency << " "
-                   << made.delay.before << " " << made.delay.after << "\n";
+                   << made.delay.before << " " << made.delay.after << " "
+                   << int64_t(cost.lut() + 0.5) << " "
+                   << int64_t(cost.ff() + 0.5) << " "
+                   << int64_t(cost.dsp() + 0.5) << "\n";
     }
   }
   return failed(emitDesign(*holder, argv[1]));

@@ -189,6 +189,7 @@ struct Bench {
     for (Source &s : sources) {
       s.total = s.held ? frames * s.beats : 0;
       s.sent = 0;
+      s.started = -1;
     }
     for (Sink &s : sinks) {
       s.total = s.kept ? frames * s.beats : 0;
@@ -349,7 +350,7 @@ int main(int argc, char **argv) {
   // The inputs stay shut while memories are loaded.
   int64_t opened = bench.now;
   for (const Source &s : bench.sources)
-    if (s.held)
+    if (s.started >= 0)
       opened = std::min(opened, s.started);
   for (size_t k = 0; good && k < outFiles.size(); ++k)
     good = !bench.sinks[k].kept || writeAll(outFiles[k], bench.sinks[k].bytes);
@@ -374,7 +375,8 @@ int main(int argc, char **argv) {
     if (bench.run(1)) {
       int64_t first = bench.now, last = 0;
       for (const Source &s : bench.sources)
-        first = std::min(first, s.started);
+        if (s.started >= 0) // What stays is not read again.
+          first = std::min(first, s.started);
       for (size_t k = 0; k < bench.sinks.size(); ++k) {
         last = std::max(last, bench.sinks[k].finished);
         if (bench.sinks[k].bytes != before[k])

@@ -141,7 +141,7 @@ void rhizome::loadCpuDialects(MLIRContext &context) {
     context.getOrLoadDialect(name);
 }
 
-static LogicalResult lower(ModuleOp module) {
+LogicalResult rhizome::cpu::lower(ModuleOp module) {
   PassManager pm(module.getContext());
   addLowering(pm);
   return pm.run(module);

@@ -51,6 +51,9 @@ struct Entry {
   Constants constants;
 };
 
+/// From functions on buffers to LLVM's dialect, with bare pointers.
+llvm::LogicalResult lower(mlir::ModuleOp module);
+
 /// An object file of a module of functions on buffers. Symbols that programs
 /// see are those of `entries` and of `assembly`, LLVM IR that is linked in.
 llvm::Expected<std::string> compileModule(mlir::ModuleOp module,

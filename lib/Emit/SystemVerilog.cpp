@@ -427,7 +427,10 @@ void Printer::printRegisters() {
 void Printer::printMemory(rtl::MemoryOp op) {
   const std::string &name = memories[op.getMemory()];
   rtl::MemoryType type = op.getMemory().getType();
-  os << "\n  " << typeText(type.getWord().getWidth()) << " " << name
+  os << "\n  ";
+  if (auto style = op.getStyle())
+    os << "(* ram_style = \"" << rtl::stringifyStyle(*style) << "\" *) ";
+  os << typeText(type.getWord().getWidth()) << " " << name
      << " [0:" << type.getDepth() - 1 << "];\n";
   if (auto initial = op.getInitial()) {
     os << "  initial begin\n";

@@ -34,46 +34,32 @@ static unsigned wordBits(ArrayRef<Value> tensors) {
   return bits;
 }
 
-static BorderPort portOf(const std::string &port, const std::string &name,
-                         ArrayRef<Value> tensors) {
+static BorderPort portOf(const hls::UnitStream &stream, int64_t lanes,
+                         const std::string &name) {
+  if (stream.isOnce)
+    lanes = 1;
+  ArrayRef<Value> tensors = stream.tensors;
   BorderPort out;
-  out.port = port;
+  out.port = stream.name;
   out.name = name;
   int64_t words = 0;
   for (Value v : tensors)
     words += cast<RankedTensorType>(v.getType()).getNumElements();
-  out.shape = {words};
-  out.dataWidth = wordBits(tensors);
-  out.element = {/*isSigned=*/true, out.dataWidth, llvm::minIntN(out.dataWidth),
-                 llvm::maxIntN(out.dataWidth)};
-  return out;
-}
-
-/// What the plan says of a kernel.
-static PlannedKernel describeKernel(const NumberedKernel &kernel,
-                                    const hls::KernelUnit &unit) {
-  PlannedKernel out;
-  out.name = kernel.signature.name;
-  out.readCycles = unit.readCycles;
-  out.computeCycles = unit.computeCycles;
-  out.writeCycles = unit.writeCycles;
-  for (const hls::Nest &nest : unit.nests) {
-    Operation *op = nest.op;
-    out.nests.push_back({nameOf(*op), placeOf(op->getLoc()), nest.trips,
-                         nest.iterations(), nest.schedule.interval,
-                         nest.depth(), nest.cycles()});
-  }
-  out.inputs = tensorsOf(kernel, unit.inputs);
-  out.outputs = tensorsOf(kernel, unit.outputs);
+  out.shape = {words * lanes};
+  const unsigned bits = wordBits(tensors);
+  out.dataWidth = bits * unsigned(lanes);
+  out.element = {/*isSigned=*/true, bits, llvm::minIntN(bits),
+                 llvm::maxIntN(bits)};
   return out;
 }
 
 /// The plan of a unit on a device, without the names of files.
 static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
-                   const planbuild::Targets &targets,
+                   int64_t lanes, const planbuild::Targets &targets,
                    const gen::DeviceContext &device) {
   Plan plan;
   plan.kernel = describeKernel(kernel, unit);
+  plan.kernel->lanes = lanes;
   plan.model = plan.kernel->name;
   plan.goal = "max-throughput";
   PlannedNode node;
@@ -84,18 +70,28 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   node.clockMhz = device.clockMhz;
   node.budget = device.budget;
   node.top = kUnit;
-  node.inputs = {portOf("s_axis_0", "inputs", unit.inputs)};
-  node.outputs = {portOf("m_axis_0", "outputs", unit.outputs)};
+  auto nameFor = [&](const hls::UnitStream &stream, const char *all) {
+    return unit.isDataflow || stream.isOnce
+               ? tensorsOf(kernel, stream.tensors)[0].name
+               : all;
+  };
+  for (const hls::UnitStream &stream : unit.inStreams)
+    node.inputs.push_back(portOf(stream, lanes, nameFor(stream, "inputs")));
+  for (const hls::UnitStream &stream : unit.outStreams)
+    node.outputs.push_back(portOf(stream, lanes, nameFor(stream, "outputs")));
   node.streamBits = node.outputs[0].dataWidth;
 
   Structure structure = hls::structureOf(unit.module, device.cost);
   Resources cost = costOf(structure, device.cost);
+  for (double &amount : cost.amount)
+    amount *= double(lanes);
   Prediction &p = node.predicted;
   p.intervalCycles = unit.cycles();
   // The last word leaves in the last cycle of a run.
-  p.latencyCycles = unit.cycles() - 1;
+  p.latencyCycles = unit.latency() - 1;
   p.clockMhz = device.clockMhz;
-  p.throughputPerS = device.clockMhz * 1e6 / double(p.intervalCycles);
+  p.throughputPerS =
+      double(lanes) * device.clockMhz * 1e6 / double(p.intervalCycles);
   p.latencyUs = double(p.latencyCycles) / device.clockMhz;
   auto up = [](double v) { return int64_t(std::ceil(v)); };
   p.lut = up(cost.lut());
@@ -121,7 +117,7 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
       node.utilization[kResourceNames[k]] = cost.amount[k] / budget;
   }
   node.blockBits = int64_t(cost.bram() * double(device.cost.bramBits));
-  node.heldBits = int64_t(structure.heldBits);
+  node.heldBits = int64_t(structure.heldBits) * lanes;
   node.actors.push_back(std::move(actor));
   const PlannedNest *longest = nullptr;
   for (auto [i, nest] : llvm::enumerate(plan.kernel->nests)) {
@@ -136,6 +132,13 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   plan.device = node.device;
   plan.clockMhz = node.clockMhz;
   plan.bottleneck = longest->name;
+  if (unit.isDataflow) {
+    auto slowest = llvm::max_element(
+        plan.kernel->stages, [](const PlannedStage &a, const PlannedStage &b) {
+          return (a.isOnce ? 0 : a.cycles) < (b.isOnce ? 0 : b.cycles);
+        });
+    plan.bottleneck = slowest->parts.front();
+  }
   plan.predicted = p;
   plan.boundPerS = p.throughputPerS;
   plan.utilization = node.utilization;
@@ -174,6 +177,9 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
   if (auto error = vendor::writeFlows(**writer, node, device, node.clockMhz,
                                       result.notes))
     return error;
+  if (auto error = (*writer)->writeFile("nodes/node0/memories.yaml",
+                                        memoriesYaml(*plan.kernel)))
+    return error;
   // As written, before the algebra: what simulate compares with.
   auto source = readFile(request.path);
   if (!source)
@@ -210,31 +216,75 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
   if (!targets)
     return failureOf(targets.takeError(), Failure::Kind::Input);
   result.notes = targets->notes;
+  std::optional<explore::Goal> goal = explore::parseGoal(request.goal);
+  if (goal)
+    targets->places = explore::withinParts(targets->places, *goal);
   const gen::DeviceContext &device = targets->places.places[0].context;
   auto kernel = readNumbered(request.path, request.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
     return Failure::refused(std::move(refusals));
-
-  MLIRContext &context = *kernel->formats.context;
-  context.loadDialect<rtl::RtlDialect>();
-  OpBuilder b(&context);
-  OwningOpRef<ModuleOp> holder = ModuleOp::create(b.getUnknownLoc());
-  b.setInsertionPointToEnd(holder->getBody());
-  auto unit = hls::buildKernelUnit(kernel->integers, kUnit,
-                                   gen::paceFor(device), device.cost, b);
-  if (failed(unit))
-    return Failure(Failure::Kind::Internal, "the kernel's unit is not built");
+  auto ways = parallelize(request, *kernel, goal ? &*goal : nullptr, device);
+  if (!ways)
+    return ways.failure();
+  HardwareRequest chosen = request;
+  OwningOpRef<ModuleOp> holder;
+  Refusals refusals;
+  // Estimates may promise too much.
+  for (const ParallelKernel &way : *ways) {
+    chosen.options = way.options;
+    holder = nullptr;
+    kernel = readNumbered(request.path, way.options);
+    if (!kernel)
+      return failureOf(kernel.takeError(), Failure::Kind::Input);
+    MLIRContext &context = *kernel->formats.context;
+    context.loadDialect<rtl::RtlDialect>();
+    OpBuilder b(&context);
+    holder = ModuleOp::create(b.getUnknownLoc());
+    b.setInsertionPointToEnd(holder->getBody());
+    std::string problem;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      problem += "\n" + diagnostic.str();
+      return success();
+    });
+    const int64_t lanes = request.unit.lanes;
+    auto options = unitOptions(*kernel, request.unit, device);
+    if (!options)
+      return options.failure();
+    options->choices = way.nests;
+    auto unit =
+        hls::buildKernelUnit(kernel->integers, lanes > 1 ? "rhz_lane" : kUnit,
+                             gen::paceFor(device), device.cost, *options, b);
+    if (failed(unit)) {
+      refusals = {{request.path, "", "its nests cannot be built so:" + problem,
+                   "choose other --copies"}};
+      continue;
+    }
+    if (lanes > 1)
+      hls::addLanes(*unit, lanes, kUnit, b);
+    result.plan = planOf(*kernel, *unit, request.unit.lanes, *targets, device);
+    refusals = whyTooLarge(result.plan);
+    const double seconds = result.plan.predicted.latencyUs / 1e6;
+    if (refusals.empty() && goal &&
+        (result.plan.predicted.throughputPerS < goal->throughput ||
+         (goal->latency > 0 && seconds > goal->latency)))
+      refusals = {{result.plan.model, "",
+                   llvm::formatv("it takes {0} cycles, which the goal does not "
+                                 "allow",
+                                 result.plan.predicted.intervalCycles),
+                   "lower the goal"}};
+    if (refusals.empty())
+      break;
+  }
+  if (!refusals.empty())
+    return Failure(Failure::Kind::Infeasible, std::move(refusals));
   if (llvm::Error error = planbuild::checkHardware(*holder))
     return failureOf(std::move(error), Failure::Kind::Internal);
-  result.plan = planOf(*kernel, *unit, *targets, device);
-  if (Refusals refusals = whyTooLarge(result.plan); !refusals.empty())
-    return Failure(Failure::Kind::Infeasible, std::move(refusals));
   if (request.output != "-") {
     result.package =
         request.output.empty() ? result.plan.model + ".rhz" : request.output;
-    if (llvm::Error error = writePackage(request, result.plan, *holder,
+    if (llvm::Error error = writePackage(chosen, result.plan, *holder,
                                          targets->devices[0], result))
       return failureOf(std::move(error), Failure::Kind::Environment);
   }

@@ -36,8 +36,8 @@ kernelcommands::matchingFormats(const NumberedKernel &kernel) {
   return matching;
 }
 
-/// The argument of the kernel that a tensor was converted from, or the result
-/// that it is converted to.
+/// The argument of the kernel that a tensor is or was converted from, or the
+/// result that it is or is converted to.
 static std::string borderName(const NumberedKernel &kernel, Value v) {
   func::FuncOp func = kernel.integers;
   auto nameAt = [](DictionaryAttr attrs) {
@@ -45,6 +45,16 @@ static std::string borderName(const NumberedKernel &kernel, Value v) {
         attrs ? attrs.getAs<StringAttr>(kernel::kNameAttr) : StringAttr();
     return name ? name.str() : std::string();
   };
+  auto resultName = [&](OpOperand &use) {
+    return use.getOwner()->hasTrait<OpTrait::IsTerminator>()
+               ? nameAt(func.getResultAttrDict(use.getOperandNumber()))
+               : std::string();
+  };
+  if (auto argument = dyn_cast<BlockArgument>(v))
+    return nameAt(func.getArgAttrDict(argument.getArgNumber()));
+  for (OpOperand &use : v.getUses())
+    if (std::string name = resultName(use); !name.empty())
+      return name;
   if (Operation *made = v.getDefiningOp())
     for (Value from : made->getOperands())
       if (auto argument = dyn_cast<BlockArgument>(from))
@@ -53,8 +63,8 @@ static std::string borderName(const NumberedKernel &kernel, Value v) {
   for (Operation *user : v.getUsers())
     for (Value to : user->getResults())
       for (OpOperand &use : to.getUses())
-        if (use.getOwner()->hasTrait<OpTrait::IsTerminator>())
-          return nameAt(func.getResultAttrDict(use.getOperandNumber()));
+        if (std::string name = resultName(use); !name.empty())
+          return name;
   return "";
 }
 
@@ -70,6 +80,9 @@ kernelcommands::tensorsOf(const NumberedKernel &kernel,
     Value in = v;
     if (auto result = dyn_cast<OpResult>(v))
       in = matching.at(result.getOwner())->getResult(result.getResultNumber());
+    else
+      in = func::FuncOp(kernel.formats.func)
+               .getArgument(cast<BlockArgument>(v).getArgNumber());
     if (auto format = num::formatOf(getElementTypeOrSelf(in)))
       tensor.format = *format;
     out.push_back(std::move(tensor));

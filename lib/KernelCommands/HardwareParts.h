@@ -3,7 +3,9 @@
 #pragma once
 
 #include "KernelFile.h"
+#include "rhizome/Generator/Generator.h"
 #include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Package/PlannedKernel.h"
 
 namespace rhizome::kernelcommands {
@@ -21,6 +23,30 @@ matchingFormats(const NumberedKernel &kernel);
 /// Tensors of a stream, by values of the kernel on integers.
 std::vector<PlannedTensor> tensorsOf(const NumberedKernel &kernel,
                                      llvm::ArrayRef<mlir::Value> values);
+
+/// How the nests of a kernel are built in parallel.
+struct ParallelKernel {
+  KernelOptions options; ///< with the orders of its sums
+  std::vector<gen::hls::NestChoice> nests;
+};
+/// What serves a request best on a device, the best first; changes the kernel's
+/// integers. Without a goal or copies: as it is.
+Result<std::vector<ParallelKernel>>
+parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
+            const explore::Goal *goal, const gen::DeviceContext &device);
+
+/// What the plan says of a kernel.
+PlannedKernel describeKernel(const NumberedKernel &kernel,
+                             const gen::hls::KernelUnit &unit);
+/// The tensors, who reads and writes them, which may share a memory and which
+/// do, as Mnemosyne's YAML has it: to look at.
+std::string memoriesYaml(const PlannedKernel &kernel);
+
+/// Numbers for names; a usage error for inputs that are unknown, or if nothing
+/// is left to read for each element.
+Result<gen::hls::UnitOptions> unitOptions(const NumberedKernel &kernel,
+                                          const UnitChoice &choice,
+                                          const gen::DeviceContext &device);
 
 /// All reasons why a kernel is not built in hardware, by place.
 Refusals whyNoHardware(const NumberedKernel &kernel);

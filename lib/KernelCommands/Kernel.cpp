@@ -10,7 +10,7 @@
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Hls/Views.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
@@ -275,11 +275,21 @@ static bool isAnnotated(mlir::func::FuncOp func) {
       .wasInterrupted();
 }
 
-/// Applies the chosen formats to a kernel; returns whether there are any.
+/// Applies the chosen formats and orders of sums to a kernel; returns whether
+/// there are any formats.
 static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
                                           const KernelOptions &options) {
-  if (!options.numbers.format && !isAnnotated(loaded.func))
+  auto splitAll = [&]() -> llvm::Error {
+    if (failed(splitSums(loaded.func, options.sums)))
+      return textError("the orders of sums that were chosen are not those of "
+                       "this kernel; remedy: compile it again");
+    return llvm::Error::success();
+  };
+  if (!options.numbers.format && !isAnnotated(loaded.func)) {
+    if (llvm::Error error = splitAll())
+      return std::move(error);
     return false;
+  }
   std::string problem;
   mlir::ScopedDiagnosticHandler handler(loaded.context.get(),
                                         [&](mlir::Diagnostic &diagnostic) {
@@ -289,6 +299,8 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
   loaded.context->loadDialect<num::NumDialect>();
   if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
     return textError(Failure::Kind::Unsupported, problem);
+  if (llvm::Error error = splitAll())
+    return std::move(error);
   return true;
 }
 

@@ -21,8 +21,8 @@ using namespace rhizome::kernelcommands;
 using numeric::Bits;
 
 namespace {
-/// Words of one stream, element by element.
-using Words = std::vector<std::vector<int64_t>>;
+/// The words of all tensors, element by element and tensor by tensor.
+using Words = std::vector<std::vector<std::vector<int64_t>>>;
 
 /// The evaluator's words at the border of a unit.
 struct Evaluated {
@@ -34,9 +34,12 @@ static llvm::Error textError(const llvm::Twine &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
 }
 
-/// A pattern in a word, sign- or zero-extended.
+/// A pattern in a word, sign- or zero-extended. Those of floats are unsigned
+/// numbers of 8, 16, 32 or 64 bits.
 static int64_t wordOf(Bits pattern, const numeric::Format &format) {
-  const unsigned width = unsigned(format.width());
+  unsigned width = unsigned(format.width());
+  if (format.isFloat())
+    width = std::max(8u, unsigned(llvm::PowerOf2Ceil(width)));
   auto word = uint64_t(pattern);
   if (width < 64 && format.isSigned && (word >> (width - 1)) & 1)
     word |= ~uint64_t(0) << width;
@@ -49,16 +52,44 @@ static Bits patternOf(int64_t word, const numeric::Format &format) {
                     : Bits(uint64_t(word));
 }
 
-/// The words of these values, one tensor after the other.
-static std::vector<int64_t>
+/// The words of these values, by tensor.
+static std::vector<std::vector<int64_t>>
 wordsOf(llvm::ArrayRef<Value> values,
         const llvm::DenseMap<Value, std::vector<Bits>> &patterns,
         const std::vector<PlannedTensor> &tensors) {
-  std::vector<int64_t> words;
-  for (auto [v, tensor] : llvm::zip_equal(values, tensors))
+  std::vector<std::vector<int64_t>> words;
+  for (auto [v, tensor] : llvm::zip_equal(values, tensors)) {
+    words.emplace_back();
     for (Bits pattern : patterns.at(v))
-      words.push_back(wordOf(pattern, tensor.format));
+      words.back().push_back(wordOf(pattern, tensor.format));
+  }
   return words;
+}
+
+/// What stays has one value, which all elements share.
+static llvm::Error keepResidents(const PlannedKernel &kernel,
+                                 InputValues &values, bool areGiven) {
+  for (const PlannedStream &stream : kernel.streams)
+    for (const std::string &name : stream.tensors) {
+      if (!stream.isOnce || !values.count(name) || values[name].shared)
+        continue;
+      Values &one = values[name];
+      one.shared = true;
+      auto tensor = llvm::find_if(kernel.inputs, [&](const PlannedTensor &t) {
+        return t.name == name;
+      });
+      const auto size = size_t(tensor->words());
+      for (size_t i = size; areGiven && i < one.data.size(); ++i)
+        if (one.data[i] != one.data[i % size])
+          return ofKind(
+              Failure::Kind::Usage,
+              textError("'" + name +
+                        "' stays in the unit, but its values change from "
+                        "element to element; remedy: one array for all, or "
+                        "compile without --resident " +
+                        name));
+    }
+  return llvm::Error::success();
 }
 
 static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
@@ -91,11 +122,15 @@ static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
                               : numeric::Format::binary64()));
     }
     llvm::DenseMap<Value, std::vector<Bits>> patterns;
+    func::FuncOp integers = kernel.integers;
+    for (auto [v, argument] :
+         llvm::zip_equal(integers.getArguments(), arguments))
+      patterns[v] = patternsOf(argument);
     auto ran =
         interpreter.run(arguments, [&](Operation *op, const Tensor &result) {
           Operation *on = onIntegers.lookup(op);
-          if (on && on->getNumResults() == 1 && !result.patterns.empty())
-            patterns[on->getResult(0)] = result.patterns;
+          if (on && on->getNumResults() == 1)
+            patterns[on->getResult(0)] = patternsOf(result);
         });
     if (failed(ran))
       return textError("the evaluator cannot run this kernel:" + problem);
@@ -105,41 +140,45 @@ static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
   return out;
 }
 
+/// True for a NaN: processors have several, of which hardware makes one.
+static bool isNaN(int64_t word, const numeric::Format &format) {
+  if (!format.isFloat() || format.finite)
+    return false;
+  const Bits infinity = format.greatest() + 1;
+  return (patternOf(word, format) & (format.mask() >> 1)) > infinity;
+}
+
 /// Counts words that differ, and names the first.
 static void compare(const PlannedKernel &kernel, const Words &want,
-                    const std::vector<std::vector<Tensor>> &got,
-                    HardwareRunResult &result) {
-  for (size_t f = 0; f < want.size(); ++f) {
-    size_t word = 0;
-    for (const PlannedTensor &tensor : kernel.outputs)
-      for (int64_t k = 0; k < tensor.words(); ++k, ++word) {
-        const int64_t is = got[f][0].ints[word], should = want[f][word];
-        if (is == should || ++result.mismatches != 1)
+                    const Words &got, HardwareRunResult &result) {
+  for (size_t f = 0; f < want.size(); ++f)
+    for (auto [t, tensor] : llvm::enumerate(kernel.outputs))
+      for (size_t k = 0; k < want[f][t].size(); ++k) {
+        const int64_t is = got[f][t][k], should = want[f][t][k];
+        if (is == should ||
+            (isNaN(is, tensor.format) && isNaN(should, tensor.format)) ||
+            ++result.mismatches != 1)
           continue;
         result.firstMismatch = llvm::formatv(
             "element {0} of '{1}' of frame {2} has the bits {3:x}, the "
             "evaluator {4:x}",
             k, tensor.name, f, uint64_t(is), uint64_t(should));
       }
-  }
 }
 
 static llvm::Error writeOutputs(const HardwareRunRequest &request,
-                                const PlannedKernel &kernel,
-                                const std::vector<std::vector<Tensor>> &got) {
+                                const PlannedKernel &kernel, const Words &got) {
   if (request.outputs.size() > kernel.outputs.size())
     return ofKind(
         Failure::Kind::Usage,
         textError("the kernel has " + llvm::Twine(kernel.outputs.size()) +
                   " outputs, not " + llvm::Twine(request.outputs.size())));
-  int64_t first = 0;
-  for (auto [tensor, path] : llvm::zip(kernel.outputs, request.outputs)) {
+  for (auto [t, path] : llvm::enumerate(request.outputs)) {
+    const PlannedTensor &tensor = kernel.outputs[t];
     std::vector<Bits> patterns;
-    for (const std::vector<Tensor> &frame : got)
-      for (int64_t k = 0; k < tensor.words(); ++k)
-        patterns.push_back(
-            patternOf(frame[0].ints[size_t(first + k)], tensor.format));
-    first += tensor.words();
+    for (const auto &frame : got)
+      for (int64_t word : frame[t])
+        patterns.push_back(patternOf(word, tensor.format));
     std::vector<int64_t> shape = tensor.shape;
     shape.insert(shape.begin(), int64_t(got.size()));
     if (llvm::Error error = writeNpy(
@@ -160,8 +199,9 @@ static llvm::Error keepMeasurement(const Package &package,
        llvm::json::Object{
            {"interval_cycles", result.intervalCycles},
            {"latency_cycles", result.latencyCycles},
-           {"throughput_per_s",
-            result.plan.predicted.clockMhz * 1e6 / result.intervalCycles}}},
+           {"throughput_per_s", double(result.plan.kernel->lanes) *
+                                    result.plan.predicted.clockMhz * 1e6 /
+                                    result.intervalCycles}}},
       {"parties", llvm::json::Array()}};
   if (llvm::Error error = package.makeResults())
     return error;
@@ -201,6 +241,9 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   auto values = inputsOf(request, kernel->signature, result.frames);
   if (!values)
     return input(values.takeError());
+  if (llvm::Error error =
+          keepResidents(planned, *values, !request.inputs.empty()))
+    return error;
   auto want = evaluate(*kernel, parts, planned, *values, result.frames);
   if (!want)
     return want.takeError();
@@ -212,10 +255,29 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   how.fourState = request.fourState;
   how.trace = request.trace;
   how.progress = request.showProgress;
+  const PlannedNode &node = result.plan.nodes.front();
+  // A frame has an element for each lane; the last one is repeated.
   std::vector<std::vector<Tensor>> frames;
-  for (std::vector<int64_t> &words : want->inputs)
-    frames.push_back(
-        {Tensor::ofInts({int64_t(words.size())}, std::move(words))});
+  const auto elements = want->inputs.size(), lanes = size_t(planned.lanes);
+  for (size_t first = 0; first < elements; first += lanes) {
+    frames.emplace_back();
+    for (const BorderPort &port : node.inputs) {
+      const auto wide = size_t(lanesOfPort(planned, port.port));
+      std::vector<int64_t> words(size_t(port.elements()));
+      for (size_t lane = 0; lane < wide; ++lane) {
+        size_t at = lane;
+        const auto &tensors =
+            want->inputs[std::min(first + lane, elements - 1)];
+        for (size_t t : tensorsOfPort(planned, planned.inputs, port.port))
+          for (int64_t word : tensors[t]) {
+            words[at] = word;
+            at += wide;
+          }
+      }
+      const auto count = int64_t(words.size());
+      frames.back().push_back(Tensor::ofInts({count}, std::move(words)));
+    }
+  }
   auto run = simulateRtl(package, frames, how);
   if (!run)
     return run.takeError();
@@ -225,13 +287,24 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   result.simCyclesPerS = run->simCyclesPerS;
   result.buildSeconds = run->buildSeconds;
   result.simulator = run->simulator;
-  compare(planned, want->outputs, run->outputs, result);
+  Words got(elements,
+            std::vector<std::vector<int64_t>>(planned.outputs.size()));
+  for (size_t e = 0; e < elements; ++e) {
+    const std::vector<Tensor> &frame = run->outputs[e / lanes];
+    for (auto [port, words] : llvm::zip_equal(node.outputs, frame)) {
+      size_t at = e % lanes;
+      for (size_t t : tensorsOfPort(planned, planned.outputs, port.port))
+        for (int64_t k = 0; k < planned.outputs[t].words(); ++k, at += lanes)
+          got[e][t].push_back(words.ints[at]);
+    }
+  }
+  compare(planned, want->outputs, got, result);
   if (llvm::Error error = package.checkUnchanged())
     return input(std::move(error));
   if (result.measured)
     if (llvm::Error error = keepMeasurement(package, result))
       return error;
-  return writeOutputs(request, planned, run->outputs);
+  return writeOutputs(request, planned, got);
 }
 
 rhizome::Result<HardwareRunResult>

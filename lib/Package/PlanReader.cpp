@@ -419,23 +419,35 @@ static Error checkKernel(const Plan &plan) {
   if (!plan.kernel)
     return Error::success();
   const PlannedNode &node = plan.nodes.front();
-  auto fits = [](const std::vector<BorderPort> &ports,
-                 const std::vector<PlannedTensor> &tensors) {
-    int64_t words = 0;
-    for (const PlannedTensor &tensor : tensors) {
-      if (ports.size() != 1 ||
-          tensor.format.width() > int(ports[0].element.width()))
+  const PlannedKernel &kernel = *plan.kernel;
+  // Each tensor is in one stream, of as many words as its tensors have.
+  auto fits = [&](const std::vector<BorderPort> &ports,
+                  const std::vector<PlannedTensor> &tensors) {
+    std::vector<int> seen(tensors.size());
+    for (const BorderPort &port : ports) {
+      int64_t words = 0;
+      const int64_t lanes = lanesOfPort(kernel, port.port);
+      for (size_t t : tensorsOfPort(kernel, tensors, port.port)) {
+        if (tensors[t].format.width() > int(port.element.width()))
+          return false;
+        words += tensors[t].words();
+        ++seen[t];
+      }
+      if (lanes < 1 || lanes > int64_t(port.dataWidth) ||
+          words * lanes != port.elements() ||
+          int64_t(port.element.width()) * lanes != int64_t(port.dataWidth))
         return false;
-      words += tensor.words();
     }
-    return ports.size() == 1 && words == ports[0].elements() &&
-           ports[0].element.width() == ports[0].dataWidth;
+    return llvm::all_of(seen, [](int n) { return n == 1; });
   };
   if (plan.nodes.size() != 1 || !plan.channels.empty() ||
-      !fits(node.inputs, plan.kernel->inputs) ||
-      !fits(node.outputs, plan.kernel->outputs))
-    return createStringError("its kernel's tensors are not those of one stream "
-                             "each way, a word for each element");
+      !fits(node.inputs, kernel.inputs) || !fits(node.outputs, kernel.outputs))
+    return createStringError("its kernel's tensors are not those of its "
+                             "streams, a word for each element");
+  for (const PlannedStore &store : kernel.memories)
+    if (store.stage < 0 || size_t(store.stage) >= kernel.stages.size())
+      return createStringError("the memory '%s' is of no stage of its kernel",
+                               store.name.c_str());
   return Error::success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernel of plan.json, written and read.
 #include "rhizome/Package/PlannedKernel.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace rhizome;
@@ -10,6 +11,37 @@ int64_t PlannedTensor::words() const {
   for (int64_t d : shape)
     n *= d;
   return n;
+}
+
+int64_t rhizome::lanesOfPort(const PlannedKernel &kernel,
+                             const std::string &port) {
+  return any_of(kernel.streams,
+                [&](const PlannedStream &stream) {
+                  return stream.port == port && stream.isOnce;
+                })
+             ? 1
+             : kernel.lanes;
+}
+
+std::vector<size_t>
+rhizome::tensorsOfPort(const PlannedKernel &kernel,
+                       const std::vector<PlannedTensor> &tensors,
+                       const std::string &port) {
+  std::vector<size_t> numbers;
+  for (const PlannedStream &stream : kernel.streams) {
+    if (stream.port != port)
+      continue;
+    for (const std::string &name : stream.tensors) {
+      size_t t = 0;
+      while (t < tensors.size() &&
+             (tensors[t].name != name || is_contained(numbers, t)))
+        ++t;
+      if (t == tensors.size())
+        return {};
+      numbers.push_back(t);
+    }
+  }
+  return numbers;
 }
 
 namespace rhizome {
@@ -31,14 +63,48 @@ static json::Value toJSON(const PlannedNest &nest) {
                       {"cycles", nest.cycles}};
 }
 
+static json::Value toJSON(const PlannedStream &stream) {
+  return json::Object{{"port", stream.port},
+                      {"tensors", json::Array(stream.tensors)},
+                      {"once", stream.isOnce}};
+}
+
+static json::Value toJSON(const PlannedStage &stage) {
+  return json::Object{{"parts", json::Array(stage.parts)},
+                      {"cycles", stage.cycles},
+                      {"once", stage.isOnce}};
+}
+
+static json::Value toJSON(const PlannedShare &share) {
+  return json::Object{
+      {"tensor", share.tensor}, {"first", share.first}, {"last", share.last}};
+}
+
+static json::Value toJSON(const PlannedStore &store) {
+  return json::Object{{"name", store.name},
+                      {"kind", store.kind},
+                      {"stage", store.stage},
+                      {"words", store.words},
+                      {"width", store.width},
+                      {"slots", store.slots},
+                      {"banks", store.banks},
+                      {"copies", store.copies},
+                      {"tensors", json::Array(store.tensors)}};
+}
+
 json::Value toJSON(const PlannedKernel &kernel) {
   return json::Object{{"name", kernel.name},
+                      {"dataflow", kernel.isDataflow},
+                      {"lanes", kernel.lanes},
                       {"read_cycles", kernel.readCycles},
                       {"compute_cycles", kernel.computeCycles},
                       {"write_cycles", kernel.writeCycles},
                       {"nests", json::Array(kernel.nests)},
                       {"inputs", json::Array(kernel.inputs)},
-                      {"outputs", json::Array(kernel.outputs)}};
+                      {"outputs", json::Array(kernel.outputs)},
+                      {"streams", json::Array(kernel.streams)},
+                      {"stages", json::Array(kernel.stages)},
+                      {"memories", json::Array(kernel.memories)}};
 }
 
 static bool fromJSON(const json::Value &value, PlannedTensor &t,
@@ -74,12 +140,45 @@ static bool fromJSON(const json::Value &value, PlannedNest &n,
          map.map("depth_cycles", n.depth) && map.map("cycles", n.cycles);
 }
 
+static bool fromJSON(const json::Value &value, PlannedStream &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("port", s.port) && map.map("tensors", s.tensors) &&
+         map.map("once", s.isOnce);
+}
+
+static bool fromJSON(const json::Value &value, PlannedStage &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("parts", s.parts) && map.map("cycles", s.cycles) &&
+         map.map("once", s.isOnce);
+}
+
+static bool fromJSON(const json::Value &value, PlannedShare &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("tensor", s.tensor) && map.map("first", s.first) &&
+         map.map("last", s.last);
+}
+
+static bool fromJSON(const json::Value &value, PlannedStore &s,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", s.name) && map.map("kind", s.kind) &&
+         map.map("stage", s.stage) && map.map("words", s.words) &&
+         map.map("width", s.width) && map.map("slots", s.slots) &&
+         map.map("banks", s.banks) && map.map("copies", s.copies) &&
+         map.map("tensors", s.tensors);
+}
+
 bool fromJSON(const json::Value &value, PlannedKernel &k, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("name", k.name) &&
-         map.map("read_cycles", k.readCycles) &&
+  return map && map.map("name", k.name) && map.map("dataflow", k.isDataflow) &&
+         map.map("lanes", k.lanes) && map.map("read_cycles", k.readCycles) &&
          map.map("compute_cycles", k.computeCycles) &&
          map.map("write_cycles", k.writeCycles) && map.map("nests", k.nests) &&
-         map.map("inputs", k.inputs) && map.map("outputs", k.outputs);
+         map.map("inputs", k.inputs) && map.map("outputs", k.outputs) &&
+         map.map("streams", k.streams) && map.map("stages", k.stages) &&
+         map.map("memories", k.memories);
 }
 } // namespace rhizome

@@ -82,6 +82,24 @@ std::string optimizationFor(int64_t intervalCycles) {
   return std::string("OPT_FAST=") + level + " OPT_SLOW=-O0 OPT_GLOBAL=-O1";
 }
 
+/// Floating-point operators of which a design has so many that each is compiled
+/// once, as a block of its own, and not as part of every instance's parent.
+std::string blocksOf(ArrayRef<std::string> paths, ArrayRef<std::string> texts) {
+  constexpr size_t kFewInstances = 64;
+  std::string blocks;
+  for (const std::string &path : paths) {
+    StringRef name = sys::path::stem(path);
+    if (!name.starts_with("rhz_float_"))
+      continue;
+    size_t instances = 0;
+    for (const std::string &text : texts)
+      instances += StringRef(text).count((name + " ").str());
+    if (instances > kFewInstances)
+      blocks += ("hier_block -module \"" + name + "\"\n").str();
+  }
+  return blocks.empty() ? "" : "`verilator_config\n" + blocks;
+}
+
 /// What stands around a design: a program that runs frames through it, or a
 /// library that lets another program do so.
 struct Bench {
@@ -225,6 +243,13 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   // Vendors' models mix widths; bits of a netlist's buses depend on others.
   if (options.design)
     args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
+  if (traced.empty())
+    if (std::string blocks = blocksOf(sources->paths, sources->texts);
+        !blocks.empty()) {
+      if (Error error = writeBytes(work + "/blocks.vlt", blocks))
+        return error;
+      args.insert(args.end(), {"--hierarchical", "blocks.vlt"});
+    }
   args.push_back(bench.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = work + "/build.log";

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -380,6 +381,46 @@ static void factorize(func::FuncOp kernel, IndexOrder order) {
   }
 }
 
+/// Replaces an operation with several results, which fusion leaves where a
+/// producer began with values, by one for each result that is used. Without
+/// reductions, what the others begin with is only read.
+static void splitResults(linalg::GenericOp op) {
+  Block *body = op.getBody();
+  const unsigned inputs = op.getNumDpsInputs();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  OpBuilder b(op);
+  for (unsigned r = 0; r < op->getNumResults(); ++r) {
+    if (op->getResult(r).use_empty())
+      continue;
+    SmallVector<Value> read(op.getInputs());
+    SmallVector<AffineMap> own(maps.begin(), maps.begin() + inputs);
+    for (unsigned other = 0; other < op->getNumResults(); ++other)
+      if (other != r) {
+        read.push_back(op.getDpsInits()[other]);
+        own.push_back(maps[inputs + other]);
+      }
+    own.push_back(maps[inputs + r]);
+    Value init = op.getDpsInits()[r];
+    auto single = linalg::GenericOp::create(
+        b, op.getLoc(), init.getType(), read, init, own,
+        op.getIteratorTypesArray(),
+        [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+          IRMapping mapping;
+          unsigned next = 0;
+          for (unsigned i = 0; i < body->getNumArguments(); ++i)
+            mapping.map(body->getArgument(i),
+                        i == inputs + r ? arguments.back() : arguments[next++]);
+          for (Operation &inner : body->without_terminator())
+            nested.clone(inner, mapping);
+          linalg::YieldOp::create(
+              nested, loc,
+              mapping.lookupOrDefault(body->getTerminator()->getOperand(r)));
+        });
+    op->getResult(r).replaceAllUsesWith(single.getResult(0));
+  }
+  op.erase();
+}
+
 LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
                                                  IndexOrder order) {
   MLIRContext *context = kernel.getContext();
@@ -407,6 +448,18 @@ LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
            consumer.getNumReductionLoops() == 0;
   });
   if (failed(applyPatternsGreedily(kernel, std::move(patterns))))
+    return failure();
+  bool isSplit = false;
+  kernel.walk([&](linalg::GenericOp op) {
+    if (op->getNumResults() < 2 || op.getNumReductionLoops() > 0 ||
+        !op.hasPureTensorSemantics())
+      return;
+    splitResults(op);
+    isSplit = true;
+  });
+  RewritePatternSet unused(context);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(unused);
+  if (isSplit && failed(applyPatternsGreedily(kernel, std::move(unused))))
     return failure();
   return clean();
 }

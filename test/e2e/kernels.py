@@ -5,6 +5,7 @@ import ast
 import json
 import pathlib
 import re
+import shlex
 import shutil
 import sys
 
@@ -106,6 +107,14 @@ def kernels(suite):
                     answer.get("frames") == 3 and "predicted" in answer and
                     answer.get("largest_error", 1) < 1e-12,
                     f"{name}: within 1e-12 of its formula", result.command)
+    # What is fused with a product keeps the product's result.
+    (suite.work / "kept.cfd").write_text(
+        "var input w : [4]\nvar input m : [4]\nvar output v : [4]\n"
+        "var output x : [4]\nv[i] = w[i] * w[i]\n"
+        "x[i] = sum(j) w[j] * m[i] + w[i]\n")
+    result = suite.run("run", suite.work / "kept.cfd", "--check", "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"results that fusion keeps {result.message}", result.command)
     folder = suite.work / "out"
     result = suite.run("compile", EXAMPLES / "helmholtz.cfd", "--target", "cpu",
                        "-o", folder, "--json")
@@ -238,6 +247,58 @@ def kernel_formats(suite):
                 "--numbers of a network is refused", result.command)
 
 
+def kernel_stages(suite, kernel, package):
+    """Two lanes of seven stages, of which S is read once."""
+    common = ("--numbers", "fixed<8,24>", "--device", "xcu280")
+    result = suite.run("compile", kernel, *common, "--stages", "7",
+                       "--resident", "S", "--lanes", "2", "-o", package)
+    plan = json.loads((package / "plan.json").read_text())
+    unit = plan["kernel"]
+    cycles = plan["predicted"]["interval_cycles"]
+    suite.check(result.status == 0 and unit["dataflow"] and
+                unit["lanes"] == 2 and len(unit["stages"]) == 11 and
+                cycles == max(s["cycles"] for s in unit["stages"]) and
+                [s["tensors"] for s in unit["streams"] if s["once"]] == [["S"]],
+                f"stages {result.message}", result.command)
+    text = (package / "nodes/node0/memories.yaml").read_text()
+    suite.check("arrays:" in text and "cgraph:" in text and
+                "slots: 2" in text, f"memories.yaml: {text}")
+    result = suite.run("simulate", package, "-n", "5", "--json")
+    answer = result.json or {}
+    measured = answer.get("measured") or {}
+    suite.check(answer.get("mismatches") == 0 and
+                measured.get("interval_cycles") == cycles and
+                measured.get("latency_cycles") ==
+                plan["predicted"]["latency_cycles"],
+                f"stages in RTL, {cycles} cycles: {answer} {result.message}",
+                result.command)
+    result = suite.run("simulate", package, "-n", "5", "--stalls-in", "30",
+                       "--stalls-out", "30", "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"stages under stalls {result.message}", result.command)
+    for options, wanted in ((("--resident", "T"), "reads no 'T'"),
+                            (("--resident", "S", "--resident", "u",
+                              "--resident", "D"), "no input is left")):
+        result = suite.run("compile", kernel, *common, *options)
+        suite.check(result.status == 2 and wanted in result.err,
+                    f"{options}: {result.err}", result.command)
+    result = suite.run("explore", kernel, *common, "--systems", "--resident",
+                       "S", "--json")
+    best = (result.json or {}).get("best", {})
+    suite.check(best.get("lanes", 0) > 26 and best.get("bound") and
+                any(p["pareto"] for p in result.json["points"]),
+                f"systems: {best} {result.message}", result.command)
+    result = suite.run("explore", kernel, *common, "--systems")
+    suite.check("bound" in result.out and "front" in result.out,
+                f"systems for people: {result.out}", result.command)
+    result = suite.run("explore", kernel, *common, "--systems", "--stages", "2")
+    suite.check(result.status == 2 and "--systems chooses" in result.err,
+                f"systems with stages: {result.err}", result.command)
+    result = suite.run("compile", kernel, "--stages", "2")
+    suite.check(result.status == 2 and "name a --device" in result.err,
+                f"stages of the CPU: {result.err}", result.command)
+
+
 def kernel_hardware(suite):
     """A kernel's package: plan, simulated RTL with the predicted cycles, the
     same results as on the CPU; altered and missing files are named."""
@@ -313,6 +374,9 @@ def kernel_hardware(suite):
         result = suite.run("simulate", package, option)
         suite.check(result.status == 2 and option.split("=")[0] in result.err,
                     f"simulate {option}: {result.err}", result.command)
+
+    stages = suite.work / "stages.rhz"
+    kernel_stages(suite, kernel, stages)
 
     # RTL that computes something else is found, if it is taken at all.
     rtl = package / "nodes/node0/rtl/rhz_top.sv"
@@ -408,6 +472,109 @@ def kernel_parts(suite):
                     result.command)
 
 
+def kernel_floats(suite):
+    """Kernels in floating point: compile, coverage, simulate and synth tell one
+    truth, in double, in a custom format and with functions of floats."""
+    suite.tool("verilator")
+    functions = suite.work / "functions.cfd"
+    functions.write_text("var input a : [4 5]\nvar input b : [4 5]\n"
+                         "var output c : [4 5]\nvar output d : [4 5]\n"
+                         "c[i,j] = a[i,j] / (b[i,j] * b[i,j] + 1)\n"
+                         "d[i,j] = sqrt(abs(c[i,j])) - min(b[i,j], 0.5)\n")
+    for kernel, numbers in ((helmholtz_of(suite, 4), ()),
+                            (helmholtz_of(suite, 4),
+                             ("--numbers", "float<6,9>")),
+                            (functions, ()),
+                            (functions, ("--numbers", "half"))):
+        package = suite.work / "floats.rhz"
+        result = suite.run("compile", kernel, *numbers, "--device", "xcu280",
+                           "--clock-mhz", "300", "-o", package, "--json")
+        suite.check(result.status == 0, f"compile {result.message}",
+                    result.command)
+        plan = json.loads((package / "plan.json").read_text())
+        unit = plan["kernel"]
+        wanted = "double" if not numbers else numbers[1]
+        suite.check(all(t["name"] and t["format"] == wanted
+                        for t in unit["inputs"] + unit["outputs"]),
+                    f"tensors: {unit['inputs']} {unit['outputs']}")
+        result = suite.run("coverage", kernel, *numbers, "--json")
+        suite.check((result.json or {}).get("host") == 0,
+                    f"coverage: {result.json}", result.command)
+        for stalls in ((), ("--stalls-in", "30", "--stalls-out", "30")):
+            result = suite.run("simulate", package, "-n", "3", *stalls,
+                               "--json")
+            answer = result.json or {}
+            suite.check(answer.get("mismatches") == 0,
+                        f"{kernel.name} {numbers} {stalls}: {answer} "
+                        f"{result.message}", result.command)
+            measured = (answer.get("measured") or {}).get("interval_cycles")
+            suite.check(stalls or measured ==
+                        plan["predicted"]["interval_cycles"],
+                        f"cycles as predicted: {answer}", result.command)
+    suite.tool("yosys")
+    result = suite.run("synth", package, "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0, f"synth: {answer} {result.message}",
+                result.command)
+
+
+def kernel_parallel(suite):
+    """Copies of nests' bodies, chosen for a goal or by hand: the evaluator's
+    bits, the predicted cycles, and fewer of them."""
+    suite.tool("verilator")
+    chain = suite.work / "chain.cfd"
+    chain.write_text("var input a : [6 8]\nvar input b : [8 5]\n"
+                     "var input c : [5 7]\nvar output d : [6 7]\n"
+                     "var t : [6 5]\nt = a # b . [[1 2]]\n"
+                     "d = t # c . [[1 2]]\n")
+    device = ("--device", "xcu280", "--clock-mhz", "300")
+    cycles = {}
+    for numbers in ("fixed<6,10>", "float<5,8>"):
+        for options in ((), ("--goal", "max-throughput,dsp=24"),
+                        ("--copies", "1=4x2x2"),
+                        ("--goal", "throughput=1200000/s")):
+            package = suite.work / "parallel.rhz"
+            result = suite.run("compile", chain, "--numbers", numbers, *device,
+                               *options, "-o", package, "--json")
+            suite.check(result.status == 0, f"compile {result.message}",
+                        result.command)
+            predicted = (result.json or {}).get("predicted", {})
+            cycles[numbers, options] = result.json["kernel"]["compute_cycles"]
+            suite.check("dsp=24" not in str(options) or
+                        0 < predicted["dsp"] <= 24, f"DSPs: {predicted}",
+                        result.command)
+            suite.check("throughput=" not in str(options) or
+                        predicted["throughput_per_s"] >= 1200000,
+                        f"goal: {predicted}", result.command)
+            for stalls in ((), ("--stalls-in", "30", "--stalls-out", "30")):
+                result = suite.run("simulate", package, "-n", "3", *stalls,
+                                   "--json")
+                answer = result.json or {}
+                measured = answer.get("measured") or {}
+                suite.check(answer.get("mismatches") == 0 and
+                            (stalls or measured.get("interval_cycles") ==
+                             predicted["interval_cycles"]),
+                            f"{numbers} {options}: {answer} {result.message}",
+                            result.command)
+        alone = cycles[numbers, ()]
+        suite.check(all(now < alone for (n, options), now in cycles.items()
+                        if n == numbers and options),
+                    f"fewer cycles: {cycles}")
+    for options, wanted in ((("--copies", "x=2"), "has no nest 'x'"),
+                            (("--copies", "1=2"), "no copies of this kernel"),
+                            (("--copies", "1=2y"), "is not NEST=NxN"),
+                            (("--goal", "throughput=1000000000/s"),
+                             "no copies of this kernel")):
+        result = suite.run("compile", chain, "--numbers", "fixed<6,10>",
+                           *device, *options, "-o", suite.work / "no.rhz")
+        suite.check(result.status in (1, 2) and wanted in result.err,
+                    f"{options}: {result.err}", result.command)
+    for option in ("--copies=1=2x1x1", "--goal=max-throughput"):
+        result = suite.run("compile", chain, option)
+        suite.check(result.status == 2 and "name a --device" in result.err,
+                    f"{option}: {result.err}", result.command)
+
+
 def kernel_refusals(suite):
     """What no hardware is built for, all at once; coverage says the same."""
     fixed = ("--numbers", "fixed<8,24>")
@@ -422,9 +589,16 @@ def kernel_refusals(suite):
                     f"{path.name} {options}: lacks {missing}: {result.err}",
                     result.command)
 
-    refuse("helmholtz.cfd", (), "'helmholtz.cfd:13:19'", "floating point",
-           "--numbers 'fixed<8,24>'", "7 reasons; nothing was built")
-    refuse("helmholtz.cfd", ("--numbers", "half"), "floating point")
+    wave = suite.work / "wave.cfd"
+    wave.write_text("var input a : [4]\nvar output c : [4]\n"
+                    "var output d : [4]\nc[i] = sin(a[i])\nd[i] = exp(a[i])\n")
+    refuse(wave, (), "'wave.cfd:4:", "'wave.cfd:5:", "floating point",
+           "--numbers 'fixed<8,24>'", "nothing was built")
+    function = suite.work / "function.cfd"
+    function.write_text("var input a : [4]\nvar output c : [4]\n"
+                        "c[i] = exp(a[i])\n")
+    for options in ((), ("--numbers", "half")):
+        refuse(function, options, "no logic is built for 'rhz_float_exp_")
     # A place with several operations is named once.
     functions = suite.work / "functions.cfd"
     functions.write_text("var input a : [4]\nvar output c : [2 4]\n"
@@ -456,7 +630,7 @@ def kernel_refusals(suite):
                         "var output c : [4]\nc = a / b\n")
     refuse(quotient, fixed, "no logic is built for quotients yet",
            "quotient.cfd:4:7")
-    for name, options, all_of in (("helmholtz.cfd", (), False),
+    for name, options, all_of in (("helmholtz.cfd", (), True),
                                   ("helmholtz.cfd", fixed, True),
                                   ("gradient.cfd", fixed, True)):
         result = suite.run("coverage", EXAMPLES / name, *options, "--json")
@@ -557,6 +731,157 @@ def kernel_library(suite):
                        "half", "-o", suite.work / "half")
     suite.check(result.status == 0 and "no shared library" in result.err,
                 f"custom floats: {result.err}", result.command)
+
+
+def foreign(suite, tool, kernel, *options):
+    """What the test bench of a kernel says that was written for a tool."""
+    folder = suite.work / f"{kernel.stem}.{tool}"
+    shutil.rmtree(folder, ignore_errors=True)
+    result = suite.run("compile", kernel, "--target", tool, "--device",
+                       "xcu280", *options, "-o", folder, "--json")
+    if not suite.check(result.status == 0, f"{kernel.name} {options} for {tool}"
+                       f" {result.message}", result.command):
+        return
+    name = folder / kernel.stem
+    if tool == "vitis-hls":
+        # Those that the tool itself has.
+        good = build(suite, "g++", "-std=c++14", "-Wall", "-Wextra",
+                     "-Wno-unknown-pragmas", "-Wno-unused-label",
+                     "-Wno-maybe-uninitialized", "-O1",
+                     "-ffp-contract=off", f"-I{ROOT}/test/vendor/hls",
+                     f"{name}.cpp", f"{name}_tb.cpp", "-o", "tb")
+    else:
+        text = pathlib.Path(f"{name}.ll").read_text()
+        suite.check(f"define void @{kernel.stem}(" in text and
+                    not re.search(r"<\d+ x ", text) and "fast" not in text and
+                    "reassoc" not in text, "plain LLVM IR, no vectors")
+        good = build(suite, "opt-22", "-passes=verify", "-disable-output",
+                     f"{name}.ll")
+        good &= build(suite, "clang-22", "-Wno-override-module", "-O1",
+                      "-ffp-contract=off", f"{name}.ll", f"{name}_tb.c", "-lm",
+                      "-o", "tb")
+    if not good:
+        return
+    run = framework.run_program([suite.work / "tb", f"{name}_data.txt"])
+    suite.check(run.status == 0 and run.out ==
+                "0 mismatches with the evaluator's bits\n",
+                f"{kernel.name} {options} in {tool}: {run.out} {run.message}",
+                result.command)
+    # A wrong word is found.
+    data = pathlib.Path(f"{name}_data.txt")
+    words = data.read_text().split()
+    data.write_text("\n".join(words[:-1] + [f"{int(words[-1], 16) ^ 1:x}"]))
+    run = framework.run_program([suite.work / "tb", data])
+    suite.check(run.status == 1 and "1 mismatches" in run.out,
+                "a wrong word is found")
+
+
+# Names that a test bench uses itself, formats that differ, reals.
+NAMES = """
+var input m0 : [4] @fixed(3,5)
+var input output e : [4] @fixed(6,10)
+var input w : [4] @ufixed(4,12)
+var output v0 : [4]
+var t : [4]
+t = m0 + e
+v0[i] = max(abs(t[i]), min(t[i], m0[i])) - w[i] * t[i]
+e[i] = sum(j) t[j] * m0[i] + w[i]
+"""
+REALS = """
+var input a : [3 4]
+var input b : [4] @f32
+var output c : [3]
+var output d : [4] @f32
+c[i] = sum(j) a[i,j] * b[j] + sqrt(abs(a[i,0])) / 3
+d[j] = max(i) a[i,j] - min(b[j], 0.1)
+"""
+
+
+def kernel_foreign(suite):
+    """Kernels for Vitis HLS and Bambu, against the evaluator's bits."""
+    for tool in ("g++", "clang-22", "opt-22"):
+        suite.tool(tool)
+    paths = {}
+    for name, text in (("parts", PARTS), ("names", NAMES), ("reals", REALS)):
+        paths[name] = suite.work / f"{name}.cfd"
+        paths[name].write_text(text)
+    helmholtz = EXAMPLES / "helmholtz.cfd"
+    numbers = "--numbers"
+    for kernel, options in (
+            (helmholtz, (numbers, "fixed<8,24>")), (helmholtz, ()),
+            (helmholtz, (numbers, "fixed<24,40>", "--saturate", "--rounding",
+                         "nearest_away")),
+            (EXAMPLES / "interpolation.cfd", (numbers, "fixed<2,3>", "--fused",
+                                              "--saturate", "--rounding",
+                                              "toward_zero")),
+            (paths["parts"], (numbers, "fixed<6,10>", "--rounding", "down")),
+            (paths["parts"], ()), (paths["reals"], ()),
+            (paths["names"], ("--saturate",)),
+            (EXAMPLES / "heat.cfd", (numbers, "ufixed<2,14>"))):
+        foreign(suite, "vitis-hls", kernel, *options)
+        foreign(suite, "bambu", kernel, *options)
+    foreign(suite, "vitis-hls", helmholtz, numbers, "single")
+
+    def refuse(kernel, tool, options, *wanted):
+        result = suite.run("compile", kernel, "--target", tool, *options, "-o",
+                           suite.work / "refused")
+        suite.check(result.status in (1, 2) and
+                    all(text in result.err for text in wanted) and
+                    not (suite.work / "refused").exists(),
+                    f"{tool} {options}: {result.err}", result.command)
+
+    for format, tool, text in (
+            ("half", "vitis-hls", "there is no C++ for half"),
+            ("half", "bambu", "its numbers are computed by rhizome itself"),
+            ("fixed<40,40>", "vitis-hls", "wider than a word of 64")):
+        refuse(helmholtz, tool, (numbers, format), "helmholtz.cfd:1", text,
+               "choose")
+    refuse(helmholtz, "vitis-hls", (numbers, "fixed<8,24>", "--rounding", "up"),
+           "ap_fixed does not round up", "nearest_even")
+    refuse(paths["reals"], "vitis-hls", (numbers, "fixed<8,24>"),
+           "'num.sqrt' rounds otherwise", "reals.cfd:6:")
+    refuse(helmholtz, "bambu", ("--device", "ice40-hx8k"), "none of AMD's",
+           "--device")
+    refuse(helmholtz, "bambu", ("--board", "arty-a7-35t"), "for one device")
+    result = suite.run("explore", helmholtz, "--target", "bambu")
+    suite.check(result.status == 2 and "--target" in result.err,
+                f"explore: {result.err}", result.command)
+    for tool, names in (("vitis-hls", ("helmholtz.tcl", "helmholtz.cfg")),
+                        ("bambu", ("bambu.sh",))):
+        folder = suite.work / tool
+        result = suite.run("compile", helmholtz, "--target", tool, "--device",
+                           "xcu280", numbers, "fixed<8,24>", "--clock-mhz",
+                           "250", "-o", folder)
+        for name in names:
+            golden = ROOT / "test/vendor/golden/xcu280" / tool / name
+            suite.check(result.status == 0 and
+                        (folder / name).read_text() == golden.read_text(),
+                        f"{name} is {golden}", result.command)
+
+
+def kernel_howto(suite):
+    """docs/howto/kernels-from-numpy.md: its kernels, commands and program."""
+    suite.tool("verilator")
+    suite.tool("gcc")
+    text = (ROOT / "docs/howto/kernels-from-numpy.md").read_text()
+    found = re.findall(r"`(\w+\.cfd)`:.*?```cfd\n(.*?)```", text, re.S)
+    for name, code in found:
+        (suite.work / name).write_text(code)
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.S)
+                for line in block.replace("\\\n", "").splitlines()]
+    for line in commands:
+        result = suite.run(*shlex.split(line)[1:], cwd=suite.work)
+        suite.check(result.status == 0 and
+                    (" simulate " not in line or "2 elements, 0 mismatches with"
+                     " the evaluator's bits" in result.out),
+                    f"{line}: {result.out if result.status else ''} "
+                    f"{result.message}", result.command)
+    (suite.work / "program.py").write_text(
+        "import sys\nsys.path.insert(0, 'kernels')\n" +
+        re.search(r"```python\n(.*?)```", text, re.S).group(1))
+    run = framework.run_program([sys.executable, "program.py"], cwd=suite.work)
+    suite.check(run.status == 0 and len(found) == 3 and len(commands) > 8,
+                f"numpy agrees {run.message}")
 
 
 AFFINE = """

@@ -43,6 +43,8 @@ REASONS = (
     (r"^bench/|^rhizome characterize|^python3 examples/.*/(train|make).py",
      "takes minutes to hours"),
     (r"^python3 rtl/test/run.py", "rtl-cells and its like"),
+    (r"conv3d|(stencil|chain)\.(cfd|rhz)", "its kernels stand on the page; "
+     "e2e.kernel-howto"),
     (r"--driver DRIVER|--device my-board -o|--cluster ./lab.yaml",
      "a name to fill in"),
     (r"^rhizome targets my-", "a file of the reader's; TargetTests read the "

@@ -226,6 +226,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
       "  rhizome compile net.mlir --compile-from explore -o net.rhz\n"
       "  rhizome compile kernel.cfd --target cpu -o kernel.cpu\n"
       "  rhizome compile kernel.cfd --numbers 'fixed<8,24>' --device xcu280\n"
+      "  rhizome compile kernel.cfd --target vitis-hls --device xcu280\n"
       "  rhizome compile net.onnx --device xczu3eg --dump-config > "
       "rhizome.yaml\n"
       "  rhizome compile --goal min-resources");
@@ -248,11 +249,21 @@ void cli::addCompile(CLI::App &app, Run &run) {
                           model::isKernel(inputKind(request.model.path));
     checkOptions(*command, isKernel,
                  {"--output", "--json", "--device", "--board", "--cluster",
-                  "--clock-mhz", "--config"});
+                  "--clock-mhz", "--config", "--goal"});
     if (isKernel) {
+      if (options->target == "vitis-hls" || options->target == "bambu") {
+        ForeignHlsRequest foreign{
+            request.model.path, options->kernel,
+            options->target == "bambu" ? HlsTool::Bambu : HlsTool::VitisHls,
+            deviceOf(*command, *options), request.output};
+        run = [options, foreign] {
+          return runForeignHls(foreign, options->json);
+        };
+        return;
+      }
       if (namesHardware(*command)) {
-        HardwareRequest hardware{request.model.path, options->kernel,
-                                 deviceOf(*command, *options), request.output};
+        HardwareRequest hardware =
+            hardwareOf(*command, *options, request.output);
         run = [options, hardware] {
           return runKernelForDevice(hardware, options->json);
         };

@@ -97,6 +97,11 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "explore", "Find the plan for a model, and show what limits it.");
   addTargetOptions(*command, *options);
   addCompileFrom(*command, options->request);
+  auto systems = std::make_shared<bool>(false);
+  command->add_flag("--systems", *systems,
+                    "with a device: fill it with lanes of the kernel, for "
+                    "each number of stages and copies, and name what ends it");
+  ofKernels(*command, {"--systems"});
   command->footer(
       "Nothing is written; 'compile' with the same options builds the plan.\n"
       "Examples:\n"
@@ -105,8 +110,10 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore net.onnx --cluster ./lab.yaml --goal min-nodes "
       "--json\n"
       "  rhizome explore kernel.cfd\n"
-      "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280");
-  command->callback([options, command, &run] {
+      "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280\n"
+      "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280 "
+      "--systems --resident S");
+  command->callback([options, systems, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
     const bool isKernel =
@@ -114,16 +121,30 @@ void cli::addExplore(CLI::App &app, Run &run) {
         model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
                  {"--json", "--device", "--board", "--cluster", "--clock-mhz",
-                  "--config"});
+                  "--config", "--goal"});
     if (isKernel) {
+      if (!options->target.empty() && options->target != "cpu")
+        throw CLI::ValidationError("--target", "only compile writes the input "
+                                               "of another tool");
       if (namesHardware(*command)) {
-        HardwareRequest hardware{options->request.model.path, options->kernel,
-                                 deviceOf(*command, *options), "-"};
+        HardwareRequest hardware = hardwareOf(*command, *options, "-");
+        if (*systems) {
+          for (const char *name : {"--goal", "--copies", "--stages", "--lanes"})
+            if (command->count(name))
+              throw CLI::ValidationError(name, "--systems chooses it");
+          run = [options, hardware] {
+            return runKernelSystems(hardware, options->json);
+          };
+          return;
+        }
         run = [options, hardware] {
           return runKernelForDevice(hardware, options->json);
         };
         return;
       }
+      if (*systems)
+        throw CLI::ValidationError("--systems", "it is for a kernel's "
+                                                "hardware: name a --device");
       refuseClock(*command);
       run = [options] {
         return runKernelCompile(

@@ -62,6 +62,28 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
                       "--numbers", "--rounding", "--saturate", "--fused"});
 }
 
+void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
+  command
+      .add_option("--stages", unit.stages,
+                  "with a device: as many groups of loop nests work on "
+                  "elements that follow each other, while others are read and "
+                  "written; 0: one element at a time")
+      ->check(CLI::Range(0, 1000))
+      ->option_text("N [0]");
+  command
+      .add_option("--resident", unit.residents,
+                  "with a device: an input that has one value for all "
+                  "elements, read once and kept; may be repeated")
+      ->option_text("NAME");
+  command
+      .add_option("--lanes", unit.lanes,
+                  "with a device: elements side by side, whose words share the "
+                  "streams' beats")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N [1]");
+  ofKernels(command, {"--stages", "--resident", "--lanes"});
+}
+
 void cli::ofKernels(CLI::App &command, const std::vector<std::string> &names) {
   for (const std::string &name : names)
     command.get_option(name)->group(kernelGroup);

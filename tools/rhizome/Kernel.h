@@ -3,6 +3,7 @@
 // the options that only kernels have, and the runs.
 #pragma once
 
+#include "rhizome/KernelCommands/ForeignHls.h"
 #include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Model/Input.h"
 #include <CLI/CLI.hpp>
@@ -11,6 +12,9 @@ namespace rhizome::cli {
 /// Adds --cpu, --cfdlang-compat, --keep-order and --gemm.
 void addKernelOptions(CLI::App &command,
                       kernelcommands::KernelOptions &options);
+
+/// Adds --stages, --resident and --lanes.
+void addUnitOptions(CLI::App &command, kernelcommands::UnitChoice &unit);
 
 /// The names of options that only kernels have; --help lists them apart.
 void ofKernels(CLI::App &command, const std::vector<std::string> &names);
@@ -24,6 +28,11 @@ void checkOptions(const CLI::App &command, bool isKernel,
 /// long its parts take; or why there is none.
 int runKernelForDevice(const kernelcommands::HardwareRequest &request,
                        bool json);
+/// explore --systems.
+int runKernelSystems(const kernelcommands::HardwareRequest &request,
+                     bool json);
+/// compile for another tool: its input.
+int runForeignHls(const kernelcommands::ForeignHlsRequest &request, bool json);
 /// A usage error for options of a kernel that is compiled.
 void refuseKernelOptions(const CLI::App &command);
 /// simulate of a kernel's package.

@@ -19,6 +19,30 @@ static void printParts(const PlannedKernel &kernel) {
                grouped(nest.depth), grouped(nest.cycles)});
   table.add({"write", "", "", "", grouped(kernel.writeCycles)});
   table.print();
+  if (kernel.isDataflow) {
+    Table stages({"stage", "cycles"});
+    for (const PlannedStage &stage : kernel.stages) {
+      std::string parts;
+      for (const std::string &part : stage.parts)
+        parts += (parts.empty() ? "" : ", ") + part;
+      stages.add(
+          {parts + (stage.isOnce ? " once" : ""), grouped(stage.cycles)});
+    }
+    llvm::outs() << "\n";
+    stages.print();
+  }
+  Table memories(
+      {"memory", "kind", "banks", "words", "bits", "slots", "tensors"});
+  for (const PlannedStore &store : kernel.memories) {
+    std::string tensors;
+    for (const PlannedShare &share : store.tensors)
+      tensors += (tensors.empty() ? "" : ", ") + share.tensor;
+    memories.add({store.name, store.kind, grouped(store.banks),
+                  grouped(store.words), grouped(store.width),
+                  grouped(store.slots), tensors});
+  }
+  llvm::outs() << "\n";
+  memories.print();
 }
 
 int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
@@ -64,6 +88,34 @@ int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
   }
   llvm::outs() << "\n\n";
   printParts(*plan.kernel);
+  return 0;
+}
+
+int cli::runForeignHls(const ForeignHlsRequest &request, bool json) {
+  rhizome::Result<ForeignHlsResult> written = writeForeignHls(request);
+  if (!written) {
+    const Failure &failure = written.failure();
+    return failure.causes.size() == 1 && failure.causes[0].node.empty() &&
+                   failure.causes[0].remedy.empty()
+               ? failWithPlaces(failure, json)
+               : failWith(failure, json);
+  }
+  const ForeignHlsResult &result = *written;
+  if (json) {
+    llvm::json::Object object{{"ok", true},
+                              {"package", llvm::json::fixUTF8(result.folder)},
+                              {"seconds", result.seconds},
+                              {"files", llvm::json::Array(result.files)}};
+    if (!result.notes.empty())
+      object["notes"] = llvm::json::Array(result.notes);
+    printJson(std::move(object));
+    return 0;
+  }
+  printNotes(result.notes);
+  llvm::outs() << result.folder << "  (" << decimal(result.seconds, 2)
+               << " s)\n";
+  for (const std::string &file : result.files)
+    llvm::outs() << "  " << file << "\n";
   return 0;
 }
 
@@ -114,7 +166,8 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
     table.add({"latency", grouped(predicted.latencyCycles),
                grouped(result.latencyCycles)});
     table.print();
-    llvm::outs() << rateText(predicted.clockMhz * 1e6 / result.intervalCycles)
+    llvm::outs() << rateText(double(result.plan.kernel->lanes) *
+                             predicted.clockMhz * 1e6 / result.intervalCycles)
                  << " elements per second at " << decimal(predicted.clockMhz, 3)
                  << " MHz\n";
   }

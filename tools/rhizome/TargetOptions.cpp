@@ -9,6 +9,7 @@
 using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::pipeline;
+using rhizome::kernelcommands::HardwareRequest;
 
 void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   CompileRequest &request = options.request;
@@ -137,11 +138,32 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   addModelOptions(command, request.model);
   command
       .add_option("--target", options.target,
-                  "what to compile a kernel for: cpu")
-      ->check(CLI::IsMember({"cpu"}))
+                  "what to compile a kernel for: cpu; or, with a device, the "
+                  "input of vitis-hls or bambu")
+      ->check(CLI::IsMember({"cpu", "vitis-hls", "bambu"}))
       ->option_text("TARGET [cpu]");
   ofKernels(command, {"--target"});
   addKernelOptions(command, options.kernel);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--copies",
+          [&options](const std::vector<std::string> &texts) {
+            for (const std::string &text : texts) {
+              auto copies = kernelcommands::parseCopies(text);
+              if (!copies)
+                throw CLI::ValidationError("--copies",
+                                           "'" + text +
+                                               "' is not NEST=NxN…, such as "
+                                               "1=4x2x1");
+              options.copies.push_back(std::move(*copies));
+            }
+          },
+          "with a device: how many iterations of a nest's loops, those of its "
+          "result's indices, then of its sums, work side by side; the nest's "
+          "name or its number in explore's list; may be repeated")
+      ->option_text("NEST=NxN…");
+  ofKernels(command, {"--copies"});
+  addUnitOptions(command, options.unit);
   addExploreFormats(command, options.kernel);
   addConfig(command, options.dumpConfig);
   command.add_flag("--json", options.json, "one JSON object on stdout");
@@ -182,11 +204,27 @@ void cli::refuseClock(const CLI::App &command) {
     throw CLI::ValidationError("--clock-mhz", "a kernel on the CPU has no "
                                               "clock to choose; name a "
                                               "--device");
+  for (const char *name : {"--goal", "--copies", "--stages", "--resident", "--lanes"})
+    if (command.count(name))
+      throw CLI::ValidationError(name, "it is for a kernel's hardware: name a "
+                                       "--device");
+}
+
+HardwareRequest cli::hardwareOf(const CLI::App &command,
+                                const TargetOptions &options,
+                                const std::string &output) {
+  HardwareRequest request{options.request.model.path, options.kernel,
+                          deviceOf(command, options), output};
+  if (command.count("--goal"))
+    request.goal = options.request.goal;
+  request.copies = options.copies;
+  request.unit = options.unit;
+  return request;
 }
 
 planbuild::TargetChoice cli::deviceOf(const CLI::App &command,
                                       const TargetOptions &options) {
-  if (command.count("--target"))
+  if (command.count("--target") && options.target == "cpu")
     throw CLI::ValidationError("--target", "with a device a kernel becomes "
                                            "hardware: leave one of them out");
   planbuild::TargetChoice target;

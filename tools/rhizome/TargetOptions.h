@@ -13,7 +13,9 @@ namespace rhizome::cli {
 struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
+  kernelcommands::UnitChoice unit;
   std::string target = "cpu";           ///< of a kernel
+  std::vector<kernelcommands::NestCopies> copies; ///< of a kernel's hardware
   std::string clock;                    ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
@@ -38,12 +40,16 @@ bool dumpsConfig(const CLI::App &command, const TargetOptions &options,
 /// True if the user names a device, a board or a cluster.
 bool namesHardware(const CLI::App &command);
 
-/// A usage error for --clock-mhz of a kernel on the CPU.
+/// A usage error for what only a kernel's hardware has, if there is no device.
 void refuseClock(const CLI::App &command);
 
 /// The device and the clock of a kernel's hardware.
 planbuild::TargetChoice deviceOf(const CLI::App &command,
                                  const TargetOptions &options);
+/// A request for a kernel's hardware.
+kernelcommands::HardwareRequest hardwareOf(const CLI::App &command,
+                                           const TargetOptions &options,
+                                           const std::string &output);
 
 /// The request, after the command line has been read.
 pipeline::CompileRequest requestOf(const CLI::App &command,

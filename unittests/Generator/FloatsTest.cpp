@@ -3,11 +3,11 @@
 // patterns of `numeric::Arithmetic`, which MPFR checks: all operands of small
 // formats, random ones of large. RHIZOME_FLOAT_CASES random cases each;
 // RHIZOME_FLOAT_BITS is the largest exhaustive width.
-#include "rhizome/Generator/Floats/Operators.h"
 #include "../TestFolder.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Emit/Emit.h"
+#include "rhizome/Generator/Floats/Operators.h"
 #include <random>
 
 using namespace mlir;
@@ -40,6 +40,8 @@ constexpr Rounding kRoundings[] = {Rounding::NearestEven, Rounding::NearestAway,
 /// Operands of every kind: any pattern, neighbors in exponent, edges.
 Bits operand(std::mt19937_64 &random, const Format &f, Bits other) {
   const Bits any = random() & uint64_t(f.mask());
+  if (f.isFixed()) // of every size
+    return (random() & 1 ? any : any >> (random() % unsigned(f.width())));
   const Bits sign = Bits(random() & 1) << (f.width() - 1);
   const Bits one = Bits(1) << f.mantissaBits;
   switch (random() % 8) {
@@ -96,24 +98,47 @@ protected:
     while (v >>= 4);
     return digits;
   }
-  static Bits evaluate(const Arithmetic &n, Function function, const Bits *in) {
-    switch (function) {
+  static Bits evaluate(const Arithmetic &n, const Operator &op,
+                       const Bits *in) {
+    if (op.from)
+      return n.convert(*op.from, in[0]);
+    switch (op.function) {
     case Function::Add:
       return n.add(in[0], in[1]);
     case Function::Sub:
       return n.sub(in[0], in[1]);
     case Function::Mul:
       return n.mul(in[0], in[1]);
+    case Function::Fma:
+      return n.fma(in[0], in[1], in[2]);
+    case Function::Div:
+      return n.div(in[0], in[1]);
+    case Function::Sqrt:
+      return n.sqrt(in[0]);
+    case Function::Min:
+      return n.min(in[0], in[1]);
+    case Function::Max:
+      return n.max(in[0], in[1]);
+    case Function::Neg:
+      return n.neg(in[0]);
+    case Function::Abs:
+      return n.abs(in[0]);
+    default:
+      ADD_FAILURE() << "a function without a reference";
+      return 0;
     }
-    return 0;
   }
 
   /// Adds an operator with `cases` random cases, or all if that is 0.
   void test(Function function, const Arithmetic &n, int64_t cases) {
-    Operator op(function, n);
+    test(Operator(function, n), n, cases);
+  }
+  void test(const Operator &op, const Arithmetic &n, int64_t cases) {
+    const Format from = op.operandFormat();
     OpBuilder b(&context);
     b.setInsertionPointToEnd(holder->getBody());
-    const unsigned width = unsigned(n.format().width());
+    const unsigned width = unsigned(from.width());
+    const unsigned resultWidth = unsigned(n.format().width());
     // As a design has it: an instance in a module.
     const std::string name = "case_" + std::to_string(tested);
     SmallVector<StringRef> names = {"clk_i", "a_i", "b_i", "c_i"};
@@ -135,26 +160,31 @@ protected:
     auto add = [&](const Bits *operands) {
       for (unsigned i = 0; i < op.operands(); ++i)
         in[i] += hex(operands[i]) + "\n";
-      want += hex(evaluate(n, function, operands)) + "\n";
+      want += hex(evaluate(n, op, operands)) + "\n";
     };
     int64_t count = 0;
-    if (cases == 0) {
+    // Three operands are too many for every day.
+    const unsigned bits = setting("RHIZOME_FLOAT_BITS", 4) > 4 ? 16 : 8;
+    if (cases == 0 && width * op.operands() > bits) {
+      cases = bits == 8 ? 200 : 20000;
+    } else if (cases == 0) {
       const Bits all = Bits(1) << (width * op.operands());
       for (Bits v = 0; v < all; ++v, ++count) {
         Bits operands[3];
         for (unsigned i = 0; i < op.operands(); ++i)
-          operands[i] = v >> (width * i) & n.format().mask();
+          operands[i] = v >> (width * i) & from.mask();
         add(operands);
       }
     }
     for (; count < cases; ++count) {
-      Bits operands[3] = {random() & uint64_t(n.format().mask())};
+      Bits operands[3] = {random() & uint64_t(from.mask())};
       for (int i : {0, 1, 2})
-        operands[i] = operand(random, n.format(), operands[i ? i - 1 : 0]);
+        operands[i] = operand(random, from, operands[i ? i - 1 : 0]);
       add(operands);
     }
     auto text = [](int64_t v) { return std::to_string(v); };
-    const std::string t = text(tested++), range = "[" + text(width - 1) + ":0]";
+    const std::string t = text(tested++), range = "[" + text(width - 1) + ":0]",
+                      wide = "[" + text(resultWidth - 1) + ":0]";
     std::string ports;
     instances += "  logic " + range + " x" + t + ", want" + t +
                  " [0:" + text(count - 1) + "]";
@@ -213,46 +243,112 @@ protected:
   }
 };
 
-TEST_F(FloatOperators, ExhaustiveSmallFormats) {
+class ExhaustiveFloats : public FloatOperators,
+                         public ::testing::WithParamInterface<const char *> {};
+
+TEST_P(ExhaustiveFloats, EqualTheEvaluator) {
+  const int bits = setting("RHIZOME_FLOAT_BITS", 4);
+  const Format f = parse(GetParam());
+  if (f.width() > bits || !test::haveTool("iverilog"))
+    return;
+  start({7 * 32, 27, 20});
+  for (Rounding rounding : kRoundings)
+    for (Overflow overflow : {Overflow::Infinity, Overflow::Saturate})
+      for (Function function : kFunctions) {
+        // What does not round has no rounding.
+        const bool isExact =
+            function == Function::Min || function == Function::Max ||
+            function == Function::Neg || function == Function::Abs;
+        if ((f.finite && overflow == Overflow::Infinity) ||
+            (isExact && rounding != Rounding::NearestEven))
+          continue;
+        const Arithmetic n(f, rounding, overflow);
+        if (Operator(function, n).isBuilt())
+          test(function, n, 0);
+      }
+  run(bits > 4 && test::haveTool("verilator"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, ExhaustiveFloats,
+                         ::testing::Values("float<2,1>", "float<2,2>",
+                                           "float<3,2>", "float<2,3,flush>",
+                                           "float<3,2,finite>",
+                                           "float<3,3,bias=-2>", "float<4,3>",
+                                           "float<4,3,finite>",
+                                           "float<4,3,flush>", "float<5,2>"));
+
+class RandomFloats : public FloatOperators,
+                     public ::testing::WithParamInterface<const char *> {};
+
+TEST_P(RandomFloats, EqualTheEvaluator) {
   if (!test::haveTool("iverilog"))
     return;
-  const int bits = setting("RHIZOME_FLOAT_BITS", 5);
-  for (const char *text :
-       {"float<2,1>", "float<2,2>", "float<3,2>", "float<2,3,flush>",
-        "float<3,2,finite>", "float<3,3,bias=-2>", "float<4,3>",
-        "float<4,3,finite>", "float<4,3,flush>", "float<5,2>"}) {
-    Format f = parse(text);
-    if (f.width() > bits)
-      continue;
-    start({7 * 32, 27, 20});
-    for (Rounding rounding : kRoundings)
-      for (Overflow overflow : {Overflow::Infinity, Overflow::Saturate})
-        for (Function function : kFunctions)
-          if (!f.finite || overflow == Overflow::Saturate)
-            test(function, Arithmetic(f, rounding, overflow), 0);
-    run(bits > 5 && test::haveTool("verilator"));
+  const int cases = setting("RHIZOME_FLOAT_CASES", 100);
+  const Format f = parse(GetParam());
+  // Pipelines of different depths.
+  const int64_t levels[] = {7, 3, 12};
+  for (int64_t level : llvm::ArrayRef(levels).take_front(cases > 100 ? 3 : 1)) {
+    start({32 * level, 27, 20});
+    int next = 0;
+    for (Function function : kFunctions) {
+      Overflow overflow = numeric::defaultOverflow(f);
+      test(function, Arithmetic(f, Rounding::NearestEven, overflow), cases);
+      if (level == 7 && cases > 100)
+        test(function, Arithmetic(f, kRoundings[1 + next++ % 4], overflow),
+             cases);
+    }
+    run(cases > 1000 && test::haveTool("verilator"));
     if (HasFailure())
-      FAIL() << text;
+      FAIL() << level << " levels of logic between registers";
   }
 }
 
-TEST_F(FloatOperators, RandomCasesOfLargeFormats) {
+/// Conversions between all pairs, small ones with all operands.
+TEST_F(FloatOperators, Conversions) {
   if (!test::haveTool("iverilog"))
     return;
-  const int cases = setting("RHIZOME_FLOAT_CASES", 200);
-  for (const char *text : {"half", "single", "double", "bfloat16",
-                           "float<8,23,flush>", "float<6,9,finite>",
-                           "float<4,11,bias=-3>", "float<5,18,bias=40,flush>"})
-    for (int64_t levels : {3, 7, 12}) {
-      start({32 * levels, 27, 20});
-      Format f = parse(text);
-      for (Function function : kFunctions)
-        test(function,
-             Arithmetic(f, Rounding::NearestEven, numeric::defaultOverflow(f)),
-             cases);
-      run(cases > 1000 && test::haveTool("verilator"));
-      if (HasFailure())
-        FAIL() << text << " in " << levels << " levels";
+  const int cases = setting("RHIZOME_FLOAT_CASES", 100);
+  const char *formats[] = {"half",
+                           "single",
+                           "double",
+                           "bfloat16",
+                           "float<4,3>",
+                           "float<4,3,finite>",
+                           "float<3,2,flush>",
+                           "float<4,11,bias=-3>",
+                           "float<6,9,bias=40,flush,finite>",
+                           "fixed<8,24>",
+                           "fixed<3,2>",
+                           "fixed<2,4,unsigned>",
+                           "fixed<24,40>",
+                           "int8",
+                           "fixed<-2,9>"};
+  start({7 * 32, 27, 20});
+  int next = 0;
+  for (const char *one : formats)
+    for (const char *other : formats) {
+      const Format from = parse(one), to = parse(other);
+      if (from == to || (from.isFixed() && to.isFixed()))
+        continue;
+      for (Overflow overflow :
+           {Overflow::Wrap, Overflow::Saturate, Overflow::Infinity}) {
+        if (overflow == (to.isFixed() ? Overflow::Infinity : Overflow::Wrap))
+          continue;
+        // A few on ordinary days.
+        const int number = next++;
+        if (cases <= 100 && number % 16 != 0)
+          continue;
+        const Arithmetic n(to, kRoundings[number % 5], overflow);
+        test(Operator(from, n), n, from.width() <= 8 ? 0 : cases);
+      }
     }
+  run(cases > 1000 && test::haveTool("verilator"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Formats, RandomFloats,
+                         ::testing::Values("half", "single", "double",
+                                           "float<6,9,finite>",
+                                           "float<8,23,flush>",
+                                           "float<4,11,bias=-3>",
+                                           "float<5,18,bias=40,flush>"));
 } // namespace

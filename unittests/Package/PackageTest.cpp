@@ -260,6 +260,11 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
   kernel.inputs = {{"a", {2, 2}, numeric::Format::fixed(3, 10)},
                    {"b", {2}, numeric::Format::fixed(3, 5)}};
   kernel.outputs = {{"c", {2}, numeric::Format::fixed(3, 10)}};
+  kernel.streams = {{"s_axis_0", {"a", "b"}, false},
+                    {"m_axis_0", {"c"}, false}};
+  kernel.stages = {{{"read a", "read b", "c", "write c"}, 18, false}};
+  kernel.memories = {{"m0", "block", 0, 4, 14, 1, 1, 1, {{"a", 0, 2}}},
+                     {"m1", "LUT", 0, 2, 14, 1, 1, 1, {{"b", 1, 2}, {"c", 3, 3}}}};
   plan.kernel = kernel;
   auto read = parsePlan(printPlan(plan));
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
@@ -272,9 +277,13 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
     plan.kernel = kernel;
   };
   plan.kernel->inputs[1].shape = {3};
-  refuse("not those of one stream");
+  refuse("not those of its streams");
   plan.kernel->outputs[0].format = numeric::Format::fixed(8, 24);
-  refuse("not those of one stream");
+  refuse("not those of its streams");
+  plan.kernel->streams[0].tensors = {"a", "a"};
+  refuse("not those of its streams");
+  plan.kernel->memories[1].stage = 1;
+  refuse("the memory 'm1' is of no stage");
   plan.kernel->inputs[0].shape = {0};
   refuse("expected positive sizes");
   std::string text = printPlan(plan);

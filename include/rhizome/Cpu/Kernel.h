@@ -49,6 +49,14 @@ private:
 llvm::Expected<std::string> printC99(mlir::func::FuncOp kernel,
                                      const Signature &signature);
 
+/// The part of a kernel on integers or reals that computes `outputs` from
+/// `inputs` as LLVM IR: void NAME(arrays), named by `names`.
+llvm::Expected<std::string> printLlvm(mlir::func::FuncOp kernel,
+                                      llvm::StringRef name,
+                                      llvm::ArrayRef<mlir::Value> inputs,
+                                      llvm::ArrayRef<mlir::Value> outputs,
+                                      llvm::ArrayRef<std::string> names);
+
 /// NAME.h: declarations for C, views for C++.
 std::string printHeader(const Signature &signature);
 /// NAME_kernel.f90: a module with checked subroutines.

@@ -8,11 +8,32 @@
 #include "rhizome/PlanBuild/Targets.h"
 
 namespace rhizome::kernelcommands {
+/// Copies of a nest's body that a user wants: of the loops of its result's
+/// indices, then of its sums.
+struct NestCopies {
+  std::string nest; ///< its name, or its number from 1
+  std::vector<int64_t> copies;
+};
+/// "t=4x2", or nothing.
+std::optional<NestCopies> parseCopies(llvm::StringRef text);
+
+/// How a kernel's unit is put together.
+struct UnitChoice {
+  /// Dataflow stages of the nests; 0: one element at a time.
+  int64_t stages = 0;
+  std::vector<std::string> residents; ///< inputs that are read once
+  int64_t lanes = 1;                  ///< elements side by side
+};
+
 struct HardwareRequest {
   std::string path;
   KernelOptions options;
   planbuild::TargetChoice target;
   std::string output; ///< "" for "<kernel>.rhz"; "-": nothing is written
+  UnitChoice unit = {};
+  /// As for networks; "": one copy of every nest's body.
+  std::string goal = {};
+  std::vector<NestCopies> copies = {};
 };
 
 struct HardwareResult {

@@ -7,6 +7,7 @@
 #include "rhizome/Support/Refusal.h"
 #include "rhizome/Support/Result.h"
 #include "rhizome/Transforms/ApplyFormats.h"
+#include "rhizome/Transforms/SplitSums.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
@@ -22,6 +23,8 @@ struct KernelOptions {
   /// Rounding, overflow, and the number format of values without an annotation.
   FormatChoice numbers;
   bool exploreFormats = false; ///< compare formats instead of compiling
+  /// Sums in another order than written, as chosen for hardware.
+  std::vector<SumChoice> sums;
 };
 
 /// Which operations of a kernel, after its algebra and in its number formats,

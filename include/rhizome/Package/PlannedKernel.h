@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // plan.json's `kernel`, of a package that computes a kernel and not a network:
-// which tensors follow each other in its two streams, and the cycles of its
-// loop nests.
+// which tensors follow each other in its streams, the cycles of its loop nests,
+// and what is in its memories when.
 #pragma once
 
 #include "rhizome/Numeric/Format.h"
@@ -31,15 +31,67 @@ struct PlannedNest {
   bool operator==(const PlannedNest &) const = default;
 };
 
-/// One element after the other: tensors are read, nests compute in turn,
-/// tensors are written.
+/// A stream of the unit: these tensors one after the other.
+struct PlannedStream {
+  std::string port;                 ///< "s_axis_0"
+  std::vector<std::string> tensors; ///< names
+  bool isOnce = false; ///< they stay: they are read once, after reset
+  bool operator==(const PlannedStream &) const = default;
+};
+
+/// Nests, or the reading or writing of tensors, that take turns.
+struct PlannedStage {
+  std::vector<std::string> parts; ///< "read S", "t", "write v"
+  int64_t cycles = 0;
+  bool isOnce = false;
+  bool operator==(const PlannedStage &) const = default;
+};
+
+/// A tensor in a memory, from the part of its stage that writes it first to the
+/// last one that reads it.
+struct PlannedShare {
+  std::string tensor;
+  int64_t first = 0, last = 0;
+  bool operator==(const PlannedShare &) const = default;
+};
+
+struct PlannedStore {
+  std::string name;
+  std::string kind;             ///< registers, LUT, block or ultra
+  int64_t stage = 0;            ///< that writes it
+  int64_t words = 0, width = 0; ///< of a slot of a bank; bits
+  int64_t slots = 1;            ///< elements at a time
+  int64_t banks = 1;
+  int64_t copies = 1; ///< reads at the same time
+  std::vector<PlannedShare> tensors;
+  bool operator==(const PlannedStore &) const = default;
+};
+
+/// A serial unit reads, computes and writes one element after the other; the
+/// stages of a dataflow unit work on elements that follow each other.
 struct PlannedKernel {
   std::string name;
+  bool isDataflow = false;
+  /// Elements side by side: a beat has a word of each, but for what stays.
+  int64_t lanes = 1;
   int64_t readCycles = 0, computeCycles = 0, writeCycles = 0;
   std::vector<PlannedNest> nests;
-  std::vector<PlannedTensor> inputs, outputs; ///< in the streams' order
+  std::vector<PlannedTensor> inputs, outputs;
+  std::vector<PlannedStream> streams; ///< of both directions
+  std::vector<PlannedStage> stages;
+  std::vector<PlannedStore> memories;
   bool operator==(const PlannedKernel &) const = default;
 };
+
+/// The numbers of the tensors in the stream of a port, in its order; `tensors`
+/// are the kernel's inputs or its outputs. Empty if there is none, or if a
+/// tensor is not among them.
+std::vector<size_t> tensorsOfPort(const PlannedKernel &kernel,
+                                  const std::vector<PlannedTensor> &tensors,
+                                  const std::string &port);
+
+/// The words of a port's beat.
+int64_t lanesOfPort(const PlannedKernel &kernel, const std::string &port);
 
 /// As in plan.json.
 llvm::json::Value toJSON(const PlannedKernel &kernel);

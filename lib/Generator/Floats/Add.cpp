@@ -36,35 +36,12 @@ Value Float::add(Value a, Value b, bool isDifference) {
   Value sum =
       d.add(first, d.differ(second, d.spread(isOpposed, m + 5)), isOpposed);
 
-  // The highest one moves to the top, but the exponent stays in its range.
-  Value zeros = d.leadingZeros(sum);
-  const int64_t n = std::max(e, Datapath::width(zeros)) + 1;
-  Value lowered = d.sub(d.extend(bigField, n), d.extend(zeros, n));
-  Value isBelow = d.top(lowered);
-  Value isNone = d.inverse(d.any(sum));
-  Unrounded r;
-  r.base = d.extract(lowered, 0, e);
-  if (f.subnormals) {
-    zeros = d.choose(
-        isBelow, d.extract(d.extend(bigField, n), 0, Datapath::width(zeros)),
-        zeros);
-    r.base = d.both(r.base, d.spread(d.inverse(isBelow), e));
-  }
-  Value placed = d.shiftLeft(sum, zeros);
-  r.kept = d.extract(placed, 4, m + 1);
-  r.half = d.bit(placed, 3);
-  r.rest = d.any(d.extract(placed, 0, 3));
-  if (!f.subnormals) {
-    r.isTiny = isBelow;
-    r.tinyHalf = d.all(lowered); // the binade below the least
-    r.tinyRest =
-        d.either(d.inverse(r.tinyHalf), d.any(d.extract(placed, 0, m + 4)));
-  }
+  Unrounded r = normalize(sum, bigField);
   r.isOver = d.both(d.top(sum), d.equals(bigField, mostField()));
   r.isNaN = d.either(d.either(x.isNaN, y.isNaN),
                      d.both(d.both(x.isInfinite, y.isInfinite), isOpposed));
   r.isInfinite = d.either(x.isInfinite, y.isInfinite);
-  r.isZero = d.both(isNone, d.inverse(r.isInfinite));
+  r.isZero = d.both(d.inverse(d.any(sum)), d.inverse(r.isInfinite));
   // An exact zero of opposed operands.
   Value nothing = op.rounding == numeric::Rounding::Down ? d.ones() : d.zero();
   r.sign = d.choose(d.both(r.isZero, isOpposed), nothing, sign);

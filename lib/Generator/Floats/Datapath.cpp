@@ -18,10 +18,12 @@ Datapath::Datapath(Block *block, Location loc, const cost::LogicPace &pace,
     : b(OpBuilder::atBlockEnd(block)), loc(loc), block(block), pace(pace),
       device(device) {}
 
+Value Datapath::constant(int64_t n, const llvm::APInt &value) {
+  return rtl::ConstantOp::create(b, loc, bits(n), value);
+}
+
 Value Datapath::constant(int64_t n, int64_t value) {
-  return rtl::ConstantOp::create(
-      b, loc, bits(n),
-      llvm::APInt(64, uint64_t(value)).sextOrTrunc(unsigned(n)));
+  return constant(n, llvm::APInt(64, uint64_t(value)).sextOrTrunc(unsigned(n)));
 }
 
 Value Datapath::extract(Value v, int64_t low, int64_t n) {
@@ -87,9 +89,19 @@ Value Datapath::sub(Value x, Value y) {
   return b.createOrFold<rtl::SubOp>(loc, x, y);
 }
 
-/// A product that one DSP block holds.
+/// A product that one DSP block holds, if it is worth one.
 Value Datapath::blockOf(Value x, Value y) {
   const int64_t n = width(x) + width(y);
+  if (width(y) > width(x))
+    return blockOf(y, x);
+  // A digit or two are multiplexers and a sum at most.
+  auto digit = [&](int64_t at) {
+    return both(x, spread(bit(y, at), width(x)));
+  };
+  if (width(y) == 1)
+    return extend(digit(0), n);
+  if (width(y) == 2)
+    return add(extend(digit(0), n), join({zero(), digit(1), zero()}));
   SmallVector<Value> factors;
   Operation *before = block->empty() ? nullptr : &block->back();
   for (Value v : {x, y}) {
@@ -254,8 +266,10 @@ void Datapath::finish(Value clock, Value result, int64_t &latency,
     if (argument == clock)
       continue;
     add({nullptr, argument, false});
-    // A product does not follow an operand without a register.
-    p.setDelay(int(groups.size()) - 1, 1);
+    // Operands come through multiplexers: of nests, and of a sum's first value.
+    // Nor does a product follow an operand without a register.
+    constexpr int64_t kArrival = 24;
+    p.setDelay(int(groups.size()) - 1, std::min(kArrival, pace.budget));
   }
   DenseSet<Operation *> inside;
   for (auto [product, first] : firstOf)

@@ -21,6 +21,7 @@ public:
   using Value = mlir::Value;
   static int64_t width(Value v) { return v.getType().getIntOrFloatBitWidth(); }
   Value constant(int64_t bits, int64_t value);
+  Value constant(int64_t bits, const llvm::APInt &value);
   Value zero(int64_t bits = 1) { return constant(bits, 0); }
   Value ones(int64_t bits = 1) { return constant(bits, -1); }
   /// `bits` bits from `low` on.

@@ -61,6 +61,71 @@ Value Float::roundsUp(Value sign, Value odd, Value half, Value rest) {
   llvm_unreachable("every rounding is handled");
 }
 
+Unrounded Float::normalize(Value sum, Value field) {
+  const int64_t m = mantissa(), e = exponent(), size = Datapath::width(sum);
+  Value zeros = d.leadingZeros(sum);
+  const int64_t n =
+      std::max(Datapath::width(field), Datapath::width(zeros)) + 1;
+  Value lowered = d.sub(d.extend(field, n), d.extend(zeros, n));
+  Value isBelow = d.top(lowered);
+  Unrounded r;
+  r.base = d.extract(lowered, 0, e);
+  r.isOver = d.both(d.inverse(isBelow),
+                    d.isLess(d.constant(n, mostField() - 1), lowered));
+  if (f.subnormals) {
+    zeros = d.choose(isBelow,
+                     d.extract(d.extend(field, n), 0, Datapath::width(zeros)),
+                     zeros);
+    r.base = d.both(r.base, d.spread(d.inverse(isBelow), e));
+  }
+  Value placed = d.shiftLeft(sum, zeros);
+  const int64_t below = size - m - 1;
+  r.kept = d.extract(placed, below, m + 1);
+  r.half = d.bit(placed, below - 1);
+  r.rest = d.any(d.extract(placed, 0, below - 1));
+  if (!f.subnormals) {
+    r.isTiny = isBelow;
+    r.tinyHalf = d.all(lowered); // the binade below the least
+    r.tinyRest =
+        d.either(d.inverse(r.tinyHalf), d.any(d.extract(placed, 0, size - 1)));
+  }
+  return r;
+}
+
+void Float::place(Unrounded &r, Value kept, Value rest, Value field,
+                  int64_t least, int64_t most) {
+  const int64_t m = mantissa(), e = exponent(), n = Datapath::width(field);
+  Value lowered = d.sub(field, d.constant(n, 1));
+  Value isBelow = least < 1 ? d.top(lowered) : d.zero();
+  r.base = d.extract(lowered, 0, e);
+  if (most > mostField())
+    r.isOver = d.isLessSigned(d.constant(n, mostField()), field);
+  if (!f.subnormals) {
+    r.isTiny = isBelow;
+    r.tinyHalf = d.equals(field, 0);
+    r.tinyRest = d.either(d.either(rest, d.inverse(r.tinyHalf)),
+                          d.any(d.extract(kept, 0, m + 1)));
+  } else if (least < 1) {
+    // Down to the exponent of subnormal numbers: by 1 − field.
+    int64_t bits = 1;
+    while ((int64_t(1) << bits) < m + 3)
+      ++bits;
+    Value amount = d.sub(d.constant(n, 1), field);
+    Value some = d.extract(d.extend(amount, std::max(n, bits)), 0, bits);
+    if (n > bits)
+      some = d.either(some,
+                      d.spread(d.any(d.extract(amount, bits, n - bits)), bits));
+    some = d.both(some, d.spread(isBelow, bits));
+    Value lost;
+    kept = d.shiftRight(kept, some, lost);
+    rest = d.either(rest, lost);
+    r.base = d.both(r.base, d.spread(d.inverse(isBelow), e));
+  }
+  r.kept = d.extract(kept, 1, m + 1);
+  r.half = d.bit(kept, 0);
+  r.rest = rest;
+}
+
 Value Float::round(const Unrounded &x) {
   const int64_t m = mantissa(), e = exponent();
   auto orZero = [&](Value v) { return v ? v : d.zero(); };

@@ -39,6 +39,21 @@ public:
 
   Value add(Value a, Value b, bool isDifference);
   Value mul(Value a, Value b);
+  Value fma(Value a, Value b, Value c);
+  Value div(Value a, Value b);
+  Value sqrt(Value a);
+  /// The lesser of two numbers, or the greater one.
+  Value least(Value a, Value b, bool isGreatest);
+  /// −a, or |a|.
+  Value signedAs(Value a, bool isNegated);
+
+  /// Into this format, and, of fixed point, from it.
+  Value fromFixed(Value a, const numeric::Format &from);
+  Value fromFloat(Value a, const Operator &source);
+  Value toFixed(Value a, const numeric::Format &to);
+
+  /// False for formats whose subnormal numbers are too large to be fused.
+  static bool canFuse(const numeric::Format &f);
 
 private:
   Datapath &d;
@@ -63,6 +78,18 @@ private:
   Value exponentOf(const Fields &x);
   /// Signed numbers that include `least` and `most`.
   static int64_t signedBits(int64_t least, int64_t most);
+  /// The significand with its top bit set, and the field that belongs to it, in
+  /// n bits.
+  Value normalized(const Fields &x, int64_t n, Value &field);
+  /// Moves the highest one of a sum to its top bit, which is in the binade
+  /// after that of `field`, as far as the exponents go.
+  Unrounded normalize(Value sum, Value field);
+  /// The same for a significand whose top bit is set, with the bit below it and
+  /// whether there are others, in the binade of `field`, a signed number of
+  /// that range.
+  void place(Unrounded &r, Value kept, Value rest, Value field, int64_t least,
+             int64_t most);
+  Value nan();
   Value roundsUp(Value sign, Value odd, Value half, Value rest);
   Value round(const Unrounded &x);
 };

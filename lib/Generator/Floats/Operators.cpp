@@ -13,12 +13,36 @@ static const char *nameOf(Function function) {
     return "sub";
   case Function::Mul:
     return "mul";
+  case Function::Div:
+    return "div";
+  case Function::Min:
+    return "min";
+  case Function::Max:
+    return "max";
+  case Function::Fma:
+    return "fma";
+  case Function::Sqrt:
+    return "sqrt";
+  case Function::Exp:
+    return "exp";
+  case Function::Log:
+    return "log";
+  case Function::Neg:
+    return "neg";
+  case Function::Abs:
+    return "abs";
   }
   llvm_unreachable("every function is handled");
 }
 
-/// e8m23, with what differs from IEEE 754.
+/// e8m23, with what differs from IEEE 754; i8f24 of fixed point.
 static std::string nameOf(const numeric::Format &f) {
+  auto number = [](int v) {
+    return (v < 0 ? "n" : "") + std::to_string(std::abs(v));
+  };
+  if (f.isFixed())
+    return (f.isSigned ? "i" : "u") + number(f.integerBits) + "f" +
+           number(f.fractionBits);
   std::string text = "e" + std::to_string(f.exponentBits) + "m" +
                      std::to_string(f.mantissaBits);
   if (f.bias != f.ieeeBias())
@@ -31,11 +55,34 @@ static std::string nameOf(const numeric::Format &f) {
   return text;
 }
 
-unsigned Operator::operands() const { return 2; }
+bool Operator::isBuilt() const {
+  if (from)
+    return format.isFloat() || from->isFloat();
+  return format.isFloat() && llvm::is_contained(kFunctions, function) &&
+         (function != Function::Fma || Float::canFuse(format));
+}
+
+unsigned Operator::operands() const {
+  if (from)
+    return 1;
+  switch (function) {
+  case Function::Fma:
+    return 3;
+  case Function::Sqrt:
+  case Function::Exp:
+  case Function::Log:
+  case Function::Neg:
+  case Function::Abs:
+    return 1;
+  default:
+    return 2;
+  }
+}
 
 std::string Operator::name() const {
-  std::string text =
-      std::string("rhz_float_") + nameOf(function) + "_" + nameOf(format);
+  std::string text = std::string("rhz_float_") +
+                     (from ? nameOf(*from) + "_to" : nameOf(function)) + "_" +
+                     nameOf(format);
   if (rounding != numeric::Rounding::NearestEven)
     text += std::string("_") + numeric::name(rounding);
   if (overflow != numeric::defaultOverflow(format))
@@ -49,7 +96,19 @@ Operators::Operators(MLIRContext *context, const cost::LogicPace &pace,
       holder(ModuleOp::create(UnknownLoc::get(context))) {}
 
 static Value logicOf(const Operator &op, Datapath &d, ArrayRef<Value> in) {
+  if (op.from && op.format.isFixed()) {
+    Operator inner = op;
+    inner.format = *op.from;
+    return Float(d, inner).toFixed(in[0], op.format);
+  }
   Float logic(d, op);
+  if (op.from && op.from->isFixed())
+    return logic.fromFixed(in[0], *op.from);
+  if (op.from) {
+    Operator source = op;
+    source.format = *op.from;
+    return logic.fromFloat(in[0], source);
+  }
   switch (op.function) {
   case Function::Add:
     return logic.add(in[0], in[1], false);
@@ -57,8 +116,23 @@ static Value logicOf(const Operator &op, Datapath &d, ArrayRef<Value> in) {
     return logic.add(in[0], in[1], true);
   case Function::Mul:
     return logic.mul(in[0], in[1]);
+  case Function::Fma:
+    return logic.fma(in[0], in[1], in[2]);
+  case Function::Div:
+    return logic.div(in[0], in[1]);
+  case Function::Sqrt:
+    return logic.sqrt(in[0]);
+  case Function::Min:
+    return logic.least(in[0], in[1], false);
+  case Function::Max:
+    return logic.least(in[0], in[1], true);
+  case Function::Neg:
+    return logic.signedAs(in[0], true);
+  case Function::Abs:
+    return logic.signedAs(in[0], false);
+  default:
+    llvm_unreachable("isBuilt lists the functions above");
   }
-  llvm_unreachable("every function is handled");
 }
 
 static constexpr const char *kOperands[] = {"a_i", "b_i", "c_i"};
@@ -73,14 +147,15 @@ const Pipeline &Operators::of(const Operator &op) {
   Location loc = b.getUnknownLoc();
   SmallVector<StringRef> names = {"clk_i"};
   names.append(kOperands, kOperands + op.operands());
+  assert(op.isBuilt());
   made.module = rtl::ModuleOp::create(b, loc, name, b.getStrArrayAttr(names),
                                       b.getStrArrayAttr({"x_o"}), StringAttr());
   Block *body = b.createBlock(&made.module.getBody());
   Value clock = body->addArgument(b.getI1Type(), loc);
   SmallVector<Value> in;
   for (unsigned i = 0; i < op.operands(); ++i)
-    in.push_back(
-        body->addArgument(b.getIntegerType(unsigned(op.format.width())), loc));
+    in.push_back(body->addArgument(
+        b.getIntegerType(unsigned(op.operandFormat().width())), loc));
   Datapath d(body, loc, pace, device);
   Value result = logicOf(op, d, in);
   d.finish(clock, result, made.latency, made.delay);
@@ -104,7 +179,7 @@ Value Operators::instance(const Operator &op, Value clock, ValueRange operands,
   Type type = module.getBody().front().getTerminator()->getOperand(0).getType();
   return rtl::InstanceOp::create(
              b, loc, TypeRange{type}, inputs,
-             b.getStringAttr(std::string("u_") + nameOf(op.function)),
+             b.getStringAttr(op.from ? "convert" : nameOf(op.function)),
              b.getStringAttr(op.name()), b.getDictionaryAttr({}),
              b.getStrArrayAttr(names), b.getStrArrayAttr({"x_o"}))
       .getResult(0);

@@ -4,15 +4,88 @@
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <map>
 
 using namespace mlir;
 
 namespace rhizome::gen::hls {
 namespace {
+/// The registers of a pipeline bit by bit: what joins and takes apart words is
+/// none, constants have none, and Yosys merges those with the same input.
+class RegisterBits {
+public:
+  explicit RegisterBits(Block &block);
+  /// How many rows there are of each length.
+  std::map<int64_t, int64_t> rows() const;
+
+private:
+  using Bit = std::pair<Value, unsigned>; ///< null: a constant
+  DenseMap<Bit, Bit> registers;           ///< by their input
+  DenseMap<Bit, int64_t> reads;
+
+  Bit origin(Value v, unsigned at);
+};
+
+RegisterBits::Bit RegisterBits::origin(Value v, unsigned at) {
+  Operation *op = v.getDefiningOp();
+  if (auto extract = dyn_cast_or_null<rtl::ExtractOp>(op))
+    return origin(extract.getInput(), unsigned(extract.getLow()) + at);
+  if (auto extend = dyn_cast_or_null<rtl::SignExtendOp>(op)) {
+    const unsigned top =
+        extend.getInput().getType().getIntOrFloatBitWidth() - 1;
+    return origin(extend.getInput(), std::min(at, top));
+  }
+  if (auto concat = dyn_cast_or_null<rtl::ConcatOp>(op))
+    for (Value part : concat.getInputs()) {
+      const unsigned width = part.getType().getIntOrFloatBitWidth();
+      if (at < width)
+        return origin(part, at);
+      at -= width;
+    }
+  if (isa_and_nonnull<rtl::ConstantOp>(op))
+    return {};
+  auto q = dyn_cast_or_null<rtl::RegisterOp>(op);
+  if (!q)
+    return {v, at};
+  Bit input = origin(q.getInput(), at);
+  if (!input.first)
+    return {};
+  return registers.try_emplace(input, Bit(v, at)).first->second;
+}
+
+RegisterBits::RegisterBits(Block &block) {
+  for (Operation &op : block)
+    if (!isa<rtl::ExtractOp, rtl::SignExtendOp, rtl::ConcatOp, rtl::RegisterOp>(
+            op))
+      for (Value v : op.getOperands())
+        for (unsigned i = 0; i < v.getType().getIntOrFloatBitWidth(); ++i)
+          ++reads[origin(v, i)];
+}
+
+std::map<int64_t, int64_t> RegisterBits::rows() const {
+  std::map<int64_t, int64_t> out;
+  DenseMap<Bit, Bit> inputs;
+  for (auto [input, q] : registers)
+    inputs[q] = input;
+  for (auto [input, q] : registers) {
+    // From its last register.
+    if (registers.contains(q) && !reads.contains(q))
+      continue;
+    int64_t length = 1;
+    for (Bit at = input; inputs.contains(at) && !reads.contains(at);
+         at = inputs.lookup(at))
+      ++length;
+    ++out[length];
+  }
+  return out;
+}
+
 class Counter {
 public:
   explicit Counter(const CostContext &context) : context(context) {}
   void count(Operation &op);
+  /// The module of an operator, whose logic Yosys packs more densely.
+  void countOperator(rtl::ModuleOp module);
   Structure structure;
 
 private:
@@ -22,6 +95,8 @@ private:
   bool isAmd() const { return context.shiftRegisters; }
   bool isInDsp(rtl::RegisterOp op) const;
   void countRegister(rtl::RegisterOp op);
+  /// Registers in a row.
+  void addRow(double bits, int64_t stages);
   void countProduct(rtl::MulOp op);
   void countMemory(rtl::MemoryOp op);
 };
@@ -80,6 +155,10 @@ void Counter::countRegister(rtl::RegisterOp op) {
        isPlain(v.getDefiningOp<rtl::RegisterOp>()) && follows(v);
        v = v.getDefiningOp<rtl::RegisterOp>().getInput())
     ++stages;
+  addRow(bits, stages);
+}
+
+void Counter::addRow(double bits, int64_t stages) {
   if (isAmd() && stages >= 3) {
     double luts = bits * double(cost::ceilDiv(stages, 16));
     structure.exact.lut() += luts;
@@ -120,18 +199,23 @@ bool Counter::isInDsp(rtl::RegisterOp op) const {
 void Counter::countMemory(rtl::MemoryOp op) {
   const int64_t words = op.getType().getDepth();
   const int64_t width = op.getType().getWord().getIntOrFloatBitWidth();
-  cost::Memory m = cost::memoryOf(words, width, context, true);
+  cost::Memory m = op.getStyle() == rtl::Style::Ultra
+                       ? cost::placedRam(words, width, /*ultra=*/true, context)
+                       : cost::memoryOf(words, width, context, true);
   // Every read port has a copy.
   double copies = 0;
   for (Operation *user : op->getUsers())
     copies += isa<rtl::ReadOp>(user);
+  // A single word is a register, and so is what all ports read of it.
+  if (words == 1)
+    copies = 1;
   structure.exact.lut() += copies * m.luts;
   structure.exact.lutram() += copies * m.luts;
   structure.exact.bram() += copies * m.blocks;
   structure.exact.uram() += copies * m.ultras;
   structure.exact.ff() += copies * m.ffs;
   luts(copies * (m.choiceLuts + m.enables));
-  if (m.blocks == 0) {
+  if (m.blocks == 0 && m.ultras == 0) {
     structure.exact.ff() += copies * double(width);
     return;
   }
@@ -144,11 +228,40 @@ void Counter::countMemory(rtl::MemoryOp op) {
   }
 }
 
+/// Shifters: two levels of multiplexers in a LUT. Gates are parts of LUTs.
+void Counter::countOperator(rtl::ModuleOp module) {
+  constexpr double kMux = 0.5, kGate = 0.25;
+  for (auto [stages, bits] : RegisterBits(module.getBody().front()).rows())
+    addRow(double(bits), stages);
+  for (Operation &op : module.getBody().front())
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case([&](rtl::MuxOp m) {
+          luts(double(usedBits(m.getResult())) * kMux * (isAmd() ? 1 : 2));
+        })
+        .Case([](rtl::RegisterOp) {})
+        .Case<rtl::AndOp, rtl::OrOp, rtl::XorOp>([&](Operation *gate) {
+          luts(double(bitsOf(gate->getResult(0))) * kGate);
+        })
+        .Default([&](Operation *other) { count(*other); });
+}
+
 void Counter::count(Operation &op) {
   llvm::TypeSwitch<Operation *>(&op)
+      .Case([&](rtl::InstanceOp i) {
+        auto design = i->getParentOfType<ModuleOp>();
+        if (auto callee = design.lookupSymbol<rtl::ModuleOp>(i.getCallee()))
+          countOperator(callee);
+      })
       .Case([&](rtl::RegisterOp r) { countRegister(r); })
       .Case([&](rtl::MulOp m) { countProduct(m); })
       .Case([&](rtl::MemoryOp m) { countMemory(m); })
+      // Operands of a shared operator, each in a nest's turn.
+      .Case([&](rtl::AndOp a) {
+        constexpr double kMasked = 0.5;
+        auto mask = a.getRhs().getDefiningOp<rtl::SignExtendOp>();
+        if (mask && bitsOf(mask.getInput()) == 1)
+          luts(double(bitsOf(a.getResult())) * kMasked * (isAmd() ? 1 : 2));
+      })
       // Bits to which nothing is added only pass the carry on.
       .Case([&](rtl::AddOp a) {
         luts(double(isAmd() ? std::min(bitsBelowZeros(a.getLhs()),
@@ -174,6 +287,25 @@ void Counter::count(Operation &op) {
       });
 }
 } // namespace
+
+Resources moverOf(int64_t bits, const CostContext &context) {
+  constexpr double kControl = 400;
+  cost::Memory buffer = cost::memoryOf(128, bits, context, true);
+  Resources r;
+  r.lut() = kControl + buffer.luts + double(buffer.choiceLuts);
+  r.lutram() = buffer.luts;
+  r.ff() = kControl + double(2 * bits);
+  r.bram() = buffer.blocks;
+  return r;
+}
+
+Structure structureOfOperator(rtl::ModuleOp module,
+                              const CostContext &context) {
+  Counter counter(context);
+  counter.structure.unit = "kernel";
+  counter.countOperator(module);
+  return counter.structure;
+}
 
 Structure structureOf(rtl::ModuleOp module, const CostContext &context) {
   Counter counter(context);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The module of a kernel: phases that take turns. Each input tensor is read
-// into its memory, each nest computes from memories into its own, each output
-// tensor is written. A phase ends when its last element is in its memory or
-// accepted, so that no two phases touch a memory in the same cycle.
+// The module of a kernel: stages, each with phases that take turns. A phase
+// ends when its last element is in its memory or accepted, so that no two
+// phases of a stage touch a memory in the same cycle; a stage begins an element
+// when those before it have finished theirs, and those after it have left a
+// slot for it.
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "Unit.h"
 #include "llvm/ADT/SetVector.h"
@@ -10,104 +11,232 @@
 using namespace mlir;
 
 namespace rhizome::gen::hls {
-Turn Unit::write(Value tensor, Value turn) {
-  Value issue = both(both(turn, inverse(isIssued)), isAdvancing);
+Turn Unit::put(Value tensor, Value turn, OutRegister &out) {
+  Value issue = both(both(turn, inverse(isIssued)), out.isAdvancing);
   Walk w = walkOver(tensor, issue);
-  read(tensor, 0, turn, w.addresses[0]);
-  stores[viewOf(tensor).base].ports[0].read.getEnableMutable().assign(
-      either(inverse(turn), isAdvancing));
-  isLast = state(1, isAdvancing);
+  Value base = baseOf(tensor);
+  Value word = read(base, *accessOver(tensor, w.loops, banksOf(base)), 0, w,
+                    turn, 0, out.isAdvancing);
+  const auto outBits = int64_t(out.data.getType().getIntOrFloatBitWidth());
+  if (widthOf(tensor) < outBits)
+    word = rtl::SignExtendOp::create(b, loc, bits(outBits), word);
+  Value isLast = state(1, out.isAdvancing);
   Value lastIssue = both(issue, w.isLast);
   setNext(isLast, lastIssue);
-  issued.push_back(issue);
-  return {lastIssue, both(both(outValid, outReady), isLast)};
+  out.data = choose(turn, word, out.data);
+  out.isTaking = either(out.isTaking, issue);
+  out.isLast = isLast; // of the last tensor
+  return {lastIssue, both(both(out.valid, out.ready), isLast)};
+}
+
+void Unit::makeTokens() {
+  for (const UnitMemory &memory : unit.memories)
+    for (size_t s = 0; s < unit.stages.size(); ++s) {
+      if (s == memory.stage || !isReadBy(memory, unit, s))
+        continue;
+      auto known = llvm::find_if(tokens, [&](const Tokens &t) {
+        return t.from == memory.stage && t.to == s;
+      });
+      if (known != tokens.end())
+        known->slots = std::min(known->slots, memory.slots);
+      else
+        tokens.push_back({memory.stage, s, memory.slots, Value()});
+    }
+  for (Tokens &t : tokens)
+    t.count = state(addressBits(t.slots + 1), Value());
+}
+
+Value Unit::mayRun(size_t s) {
+  Value may = constant(1, 1);
+  for (const Tokens &t : tokens) {
+    if (t.to == s)
+      may = both(may, inverse(isEqual(t.count, 0)));
+    if (t.from == s)
+      may = both(may, inverse(isEqual(t.count, t.slots)));
+  }
+  return may;
+}
+
+void Unit::finishTokens(ArrayRef<Value> ends) {
+  for (const Tokens &t : tokens) {
+    const auto n = int64_t(t.count.getType().getIntOrFloatBitWidth());
+    Value more = rtl::AddOp::create(b, loc, t.count, constant(n, 1));
+    // What stays is never used up.
+    if (unit.stages[t.from].isOnce) {
+      setNext(t.count, choose(ends[t.from], more, t.count));
+      continue;
+    }
+    Value fewer = rtl::SubOp::create(b, loc, t.count, constant(n, 1));
+    Value next = choose(ends[t.to], choose(ends[t.from], t.count, fewer),
+                        choose(ends[t.from], more, t.count));
+    setNext(t.count, next);
+  }
+  for (auto [key, isLast] : lastSlots) {
+    Value slot = isLast.getDefiningOp()->getOperand(0);
+    const auto n = int64_t(slot.getType().getIntOrFloatBitWidth());
+    Value next = choose(isLast, constant(n, 0),
+                        rtl::AddOp::create(b, loc, slot, constant(n, 1)));
+    setNext(slot, choose(ends[key.first], next, slot));
+  }
+}
+
+Value Unit::buildStage(const UnitStage &plan, InStream *in, OutRegister *out) {
+  const auto phases = int64_t(plan.phases());
+  const int64_t n = addressBits(phases);
+  Value isDone = constant(1, 0), isIssuing = constant(1, 0);
+  Value may = mayRun(stage);
+  phase = state(n, Value());
+  isIssued = state(1, Value());
+  int64_t number = 0;
+  // Only the first phase waits for other stages.
+  auto turnOf = [&](int64_t p) {
+    if (phases == 1)
+      return may;
+    Value turn = isEqual(phase, p);
+    return p == 0 ? both(turn, may) : turn;
+  };
+  Value last;
+  auto end = [&](const Turn &turn) {
+    isDone = either(isDone, turn.done);
+    isIssuing = either(isIssuing, turn.lastIssue);
+    last = turn.done;
+  };
+  for (Value tensor : plan.reads) {
+    Value turn = turnOf(number++);
+    Value take = both(turn, in->valid);
+    Walk w = walkOver(tensor, take);
+    Value data = in->data;
+    if (data.getType() != bits(widthOf(tensor)))
+      data = rtl::ExtractOp::create(b, loc, bits(widthOf(tensor)), data, 0);
+    fill(tensor, *accessOver(tensor, w.loops, banksOf(tensor)), w, data, 0,
+         take);
+    in->ready = either(in->ready, turn);
+    Value lastTake = both(take, w.isLast);
+    end({lastTake, lastTake});
+  }
+  DenseMap<size_t, Phase> turns;
+  for (const std::vector<size_t> &step : plan.steps) {
+    Value turn = turnOf(number++);
+    // Those that work at the same time end on their own.
+    for (size_t n : step)
+      turns[n] = {turn, step.size() == 1 ? isIssued : state(1, Value())};
+  }
+  DenseMap<size_t, Turn> ends;
+  for (const std::vector<size_t> &group : unit.groups) {
+    if (!turns.count(group.front()))
+      continue;
+    std::vector<const Nest *> nests;
+    std::vector<Phase> theirs;
+    for (size_t n : group) {
+      nests.push_back(&unit.nests[n]);
+      theirs.push_back(turns.at(n));
+    }
+    for (auto [n, turn] : llvm::zip_equal(group, compute(nests, theirs)))
+      ends[n] = turn;
+  }
+  for (const std::vector<size_t> &step : plan.steps) {
+    if (step.size() == 1) {
+      end(ends.at(step[0]));
+      continue;
+    }
+    Value areDone = constant(1, 1);
+    std::vector<Value> done;
+    for (size_t n : step) {
+      done.push_back(state(1, Value()));
+      areDone = both(areDone, either(done.back(), ends.at(n).done));
+    }
+    for (auto [n, isOver] : llvm::zip_equal(step, done)) {
+      const Turn &turn = ends.at(n);
+      Value issued = turns.at(n).isIssued;
+      setNext(isOver, both(inverse(areDone), either(isOver, turn.done)));
+      setNext(issued, both(inverse(areDone), either(issued, turn.lastIssue)));
+    }
+    end({constant(1, 0), both(turns.at(step[0]).turn, areDone)});
+  }
+  for (Value tensor : plan.writes)
+    end(put(tensor, turnOf(number++), *out));
+  setNext(isIssued, both(inverse(isDone), either(isIssued, isIssuing)));
+  Value following = choose(isEqual(phase, phases - 1), constant(n, 0),
+                           rtl::AddOp::create(b, loc, phase, constant(n, 1)));
+  setNext(phase, choose(isDone, following, phase));
+  return last;
 }
 
 void Unit::build(StringRef name) {
-  int64_t inBits = 1, outBits = 1;
-  for (Value v : unit.inputs)
-    inBits = std::max(inBits, widthOf(v));
-  for (Value v : unit.outputs)
-    outBits = std::max(outBits, widthOf(v));
-  unit.module = rtl::ModuleOp::create(
-      b, loc, name,
-      b.getStrArrayAttr({"clk_i", "rst_ni", "s_axis_0_tvalid", "s_axis_0_tdata",
-                         "s_axis_0_tlast", "m_axis_0_tready"}),
-      b.getStrArrayAttr({"s_axis_0_tready", "m_axis_0_tvalid", "m_axis_0_tdata",
-                         "m_axis_0_tlast"}),
-      StringAttr());
+  auto bitsOf = [&](ArrayRef<Value> tensors) {
+    int64_t most = 1;
+    for (Value v : tensors)
+      most = std::max(most, widthOf(v));
+    return most;
+  };
+  SmallVector<Attribute> ins, outs;
+  auto port = [&](SmallVector<Attribute> &to, const std::string &stream,
+                  const char *signal) {
+    to.push_back(b.getStringAttr(stream + signal));
+  };
+  ins.push_back(b.getStringAttr("clk_i"));
+  ins.push_back(b.getStringAttr("rst_ni"));
+  for (const UnitStream &s : unit.inStreams) {
+    for (const char *signal : {"_tvalid", "_tdata", "_tlast"})
+      port(ins, s.name, signal);
+    port(outs, s.name, "_tready");
+  }
+  for (const UnitStream &s : unit.outStreams) {
+    port(ins, s.name, "_tready");
+    for (const char *signal : {"_tvalid", "_tdata", "_tlast"})
+      port(outs, s.name, signal);
+  }
+  unit.module = rtl::ModuleOp::create(b, loc, name, b.getArrayAttr(ins),
+                                      b.getArrayAttr(outs), StringAttr());
   OpBuilder::InsertionGuard guard(b);
   Block *body = b.createBlock(&unit.module.getBody());
   Type bit = b.getI1Type();
   clock = body->addArgument(bit, loc);
   reset = body->addArgument(bit, loc);
-  inValid = body->addArgument(bit, loc);
-  inData = body->addArgument(bits(inBits), loc);
-  body->addArgument(bit, loc); // Words are counted.
-  outReady = body->addArgument(bit, loc);
-
-  const int64_t phases =
-      int64_t(unit.inputs.size() + unit.nests.size() + unit.outputs.size());
-  const int64_t n = addressBits(phases);
-  Value isDone = constant(1, 0), isIssuing = constant(1, 0);
-  phase = state(n, Value());
-  isIssued = state(1, Value());
-  int64_t number = 0;
-  auto store = [&](Value tensor) {
-    if (stores.count(tensor))
-      return;
-    std::string memory = "m" + std::to_string(number);
-    stores[tensor].memory = rtl::MemoryOp::create(
-        b, loc,
-        rtl::MemoryType::get(b.getContext(), wordsOf(tensor),
-                             cast<IntegerType>(bits(widthOf(tensor)))),
-        b.getStringAttr(memory), ElementsAttr());
-  };
-  auto end = [&](const Turn &turn) {
-    isDone = either(isDone, turn.done);
-    isIssuing = either(isIssuing, turn.lastIssue);
-  };
-
-  Value isReady = constant(1, 0);
-  for (Value tensor : unit.inputs) {
-    store(tensor);
-    Value turn = isEqual(phase, number++);
-    Value take = both(turn, inValid);
-    Walk w = walkOver(tensor, take);
-    Value data = inData;
-    if (widthOf(tensor) < inBits)
-      data = rtl::ExtractOp::create(b, loc, bits(widthOf(tensor)), inData, 0);
-    put(tensor, w.addresses[0], data, take);
-    isReady = either(isReady, turn);
-    Value last = both(take, w.isLast);
-    end({last, last});
-    unit.readCycles += wordsOf(tensor);
+  std::vector<InStream> given;
+  for (const UnitStream &s : unit.inStreams) {
+    InStream in;
+    in.valid = body->addArgument(bit, loc);
+    in.data = body->addArgument(bits(bitsOf(s.tensors)), loc);
+    body->addArgument(bit, loc); // Words are counted.
+    in.ready = constant(1, 0);
+    given.push_back(in);
   }
-  for (const Nest &nest : unit.nests) {
-    store(viewOf(nest.op->getResult(0)).base);
-    end(compute(nest, isEqual(phase, number++)));
-    unit.computeCycles += nest.cycles();
+  std::vector<OutRegister> results;
+  for (const UnitStream &s : unit.outStreams) {
+    OutRegister out;
+    out.ready = body->addArgument(bit, loc);
+    out.valid = state(1, Value());
+    out.isAdvancing = either(inverse(out.valid), out.ready);
+    out.isTaking = out.isLast = constant(1, 0);
+    out.data = constant(bitsOf(s.tensors), 0);
+    results.push_back(out);
   }
-  // The output register takes a word if it is empty or being read.
-  outValid = state(1, Value());
-  isAdvancing = either(inverse(outValid), outReady);
-  Value outData = constant(outBits, 0), isTaking = constant(1, 0);
-  for (Value tensor : unit.outputs) {
-    Value turn = isEqual(phase, number++);
-    end(write(tensor, turn));
-    Value word = stores[viewOf(tensor).base].ports[0].read.getResult();
-    if (widthOf(tensor) < outBits)
-      word = rtl::SignExtendOp::create(b, loc, bits(outBits), word);
-    outData = choose(turn, word, outData);
-    isTaking = either(isTaking, issued.back());
-    unit.writeCycles += wordsOf(tensor) + 1;
+  makeMemories();
+  makeTokens();
+  std::vector<Value> ends;
+  for (stage = 0; stage < unit.stages.size(); ++stage) {
+    const UnitStage &plan = unit.stages[stage];
+    auto streamOf = [](auto &streams, auto &signals, ArrayRef<Value> tensors) {
+      for (size_t i = 0; i < streams.size(); ++i)
+        if (!tensors.empty() && streams[i].tensors.front() == tensors.front())
+          return &signals[i];
+      return decltype(&signals[0])(nullptr);
+    };
+    ends.push_back(buildStage(plan, streamOf(unit.inStreams, given, plan.reads),
+                              streamOf(unit.outStreams, results, plan.writes)));
   }
-  setNext(outValid, choose(isAdvancing, isTaking, outValid));
-  setNext(isIssued, both(inverse(isDone), either(isIssued, isIssuing)));
-  Value following = choose(isEqual(phase, phases - 1), constant(n, 0),
-                           rtl::AddOp::create(b, loc, phase, constant(n, 1)));
-  setNext(phase, choose(isDone, following, phase));
-  rtl::OutputOp::create(b, loc, ValueRange{isReady, outValid, outData, isLast});
+  finishTokens(ends);
+  finishWrites();
+  connectShared();
+  SmallVector<Value> outputs;
+  for (const InStream &in : given)
+    outputs.push_back(in.ready);
+  for (const OutRegister &out : results) {
+    setNext(out.valid, choose(out.isAdvancing, out.isTaking, out.valid));
+    outputs.append({out.valid, out.data, out.isLast});
+  }
+  rtl::OutputOp::create(b, loc, outputs);
 }
 
 namespace {
@@ -131,11 +260,47 @@ void removeUnused(Block &body) {
     }
 }
 
+/// A stage's nests in order; if they may work at the same time, those that do
+/// not wait for each other and have datapaths of their own.
+void planSteps(KernelUnit &unit, UnitStage &stage, bool mayOverlap) {
+  DenseMap<size_t, size_t> level, group;
+  for (auto [g, members] : llvm::enumerate(unit.groups))
+    for (size_t n : members)
+      group[n] = g;
+  DenseMap<size_t, Value> writes;
+  DenseMap<size_t, SmallVector<Value>> reads;
+  for (size_t n : stage.nests) {
+    linalg::GenericOp op = unit.nests[n].op;
+    writes[n] = baseOf(op->getResult(0));
+    for (Value v : op.getInputs())
+      if (isa<RankedTensorType>(v.getType()))
+        reads[n].push_back(baseOf(v));
+  }
+  for (size_t n : stage.nests) {
+    size_t least = mayOverlap ? 0 : stage.steps.size();
+    for (size_t before : stage.nests)
+      if (before < n && (writes[before] == writes[n] ||
+                         llvm::is_contained(reads[n], writes[before]) ||
+                         llvm::is_contained(reads[before], writes[n])))
+        least = std::max(least, level[before] + 1);
+    auto isFree = [&](size_t at) {
+      return llvm::none_of(stage.steps[at], [&](size_t other) {
+        return group[other] == group[n];
+      });
+    };
+    while (least < stage.steps.size() && !isFree(least))
+      ++least;
+    stage.steps.resize(std::max(stage.steps.size(), least + 1));
+    stage.steps[least].push_back(n);
+    level[n] = least;
+  }
+}
 } // namespace
 
 FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
                                       const cost::LogicPace &pace,
                                       const CostContext &context,
+                                      const UnitOptions &options,
                                       OpBuilder &b) {
   KernelParts parts = partsOf(kernel);
   for (const Obstacle &obstacle : parts.obstacles)
@@ -146,14 +311,49 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
   KernelUnit unit;
   unit.inputs = std::move(parts.inputs);
   unit.outputs = std::move(parts.outputs);
-  for (linalg::GenericOp op : parts.nests) {
+  floats::Operators operators(b.getContext(), pace, context);
+  for (auto [n, op] : llvm::enumerate(parts.nests)) {
     cutProducts(op, context);
-    auto nest = scheduleNest(op, pace);
-    if (failed(nest))
-      return failure();
+    auto nest = layOut(op, n < options.choices.size() ? options.choices[n]
+                                                      : NestChoice());
+    if (!nest)
+      return op.emitError("this nest cannot be built with this order and these "
+                          "copies of its loops");
     unit.nests.push_back(std::move(*nest));
   }
-  Unit(unit, b, kernel.getLoc()).build(name);
+  auto banks = placeInBanks(unit.nests, unit.outputs);
+  if (!banks)
+    return kernel.emitError("the copies of these nests need banks that do not "
+                            "go together");
+  unit.banks = std::move(*banks);
+  planStages(unit, options);
+  // Nests of a stage take turns, and may have one datapath.
+  for (const UnitStage &stage : unit.stages) {
+    const size_t first = unit.groups.size();
+    for (size_t n : stage.nests) {
+      auto group =
+          std::find_if(unit.groups.begin() + ptrdiff_t(first),
+                       unit.groups.end(), [&](const auto &members) {
+                         return areAlike(unit.nests[members[0]], unit.nests[n]);
+                       });
+      if (group != unit.groups.end())
+        group->push_back(n);
+      else
+        unit.groups.push_back({n});
+    }
+  }
+  for (const std::vector<size_t> &group : unit.groups) {
+    std::vector<Nest *> nests;
+    for (size_t n : group)
+      nests.push_back(&unit.nests[n]);
+    if (failed(schedule(nests, unit.banks, pace, operators)))
+      return failure();
+  }
+  for (UnitStage &stage : unit.stages)
+    planSteps(unit, stage, !options.choices.empty());
+  countCycles(unit);
+  planMemories(unit, options, context);
+  Unit(unit, operators, b, kernel.getLoc()).build(name);
   removeUnused(unit.module.getBody().front());
   return unit;
 }

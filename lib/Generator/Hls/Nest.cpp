@@ -3,6 +3,7 @@
 // registers around them, other logic is chained up to the period, and a sum is
 // carried from iteration to iteration.
 #include "Nest.h"
+#include "Banks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "rhizome/Schedule/Solvers.h"
@@ -11,11 +12,17 @@
 using namespace mlir;
 
 namespace rhizome::gen::hls {
-int64_t Nest::iterations() const {
+int64_t Nest::lanes() const {
   int64_t n = 1;
-  for (int64_t trip : trips)
-    n *= trip;
+  for (int64_t copies : loops.copies)
+    n *= copies;
   return n;
+}
+
+bool Nest::isReduction(unsigned loop) const {
+  linalg::GenericOp generic = op;
+  return generic.getIteratorTypesArray()[loop] ==
+         utils::IteratorType::reduction;
 }
 
 /// True if high bits are put next to low ones (cutProducts).
@@ -43,29 +50,74 @@ static int64_t delayOf(Operation &op, const cost::LogicPace &pace) {
   return std::min(delay, pace.budget);
 }
 
-/// Fills in the problem of a nest.
-static void formulate(Nest &nest, const cost::LogicPace &pace) {
+/// The delay of choosing among values by some bits of a counter.
+static int64_t choiceDelay(int64_t choices, const cost::LogicPace &pace) {
+  constexpr int64_t kLevel = 32;
+  const int64_t levels = (llvm::Log2_64_Ceil(uint64_t(choices)) + 1) / 2;
+  return std::min(kLevel * levels, pace.budget);
+}
+
+/// Fills in the problem of nests that share a datapath.
+static schedule::LoopProblem
+formulate(ArrayRef<Nest *> nests, const DenseMap<Value, BankFactors> &banks,
+          const cost::LogicPace &pace, floats::Operators &operators) {
+  constexpr int64_t kLevel = 32;
+  Nest &nest = *nests[0];
   Block *body = nest.op.getBody();
-  schedule::LoopProblem &p = nest.problem;
+  schedule::LoopProblem p;
   p.period = pace.budget;
+  // Banks, and one more choice among the nests.
+  auto readDelay = [&](unsigned i, bool isSum) {
+    int64_t choices = 1;
+    for (Nest *reader : nests) {
+      OpOperand &operand = reader->op->getOpOperand(i);
+      Value tensor =
+          baseOf(isSum ? Value(reader->op->getResult(0)) : operand.get());
+      if (auto it = banks.find(tensor); it != banks.end())
+        choices = std::max(
+            choices,
+            int64_t(
+                accessOf(*reader, operand, it->second)->lanes[0].banks.size()));
+    }
+    return choiceDelay(choices * int64_t(nests.size()), pace);
+  };
   DenseMap<Value, int> made;
   const unsigned inputs = nest.op.getNumDpsInputs();
   for (unsigned i = 0; i < inputs; ++i) {
     bool isTensor = isa<RankedTensorType>(nest.op->getOperand(i).getType());
-    made[body->getArgument(i)] = p.add(isTensor ? 1 : 0);
+    int read = p.add(isTensor ? 1 : 0);
+    if (isTensor)
+      p.setDelay(read, 0, readDelay(i, false));
+    made[body->getArgument(i)] = read;
+  }
+  // The sum before comes from memory, or from a register.
+  int64_t distance = nest.distance;
+  for (Nest *other : nests)
+    distance = std::min(distance, other->distance);
+  const bool isStored = nest.isStored;
+  const int before = p.add(isStored ? 1 : 0);
+  if (isStored) {
+    p.setDelay(before, 0,
+               std::min(pace.budget, readDelay(inputs, true) + kLevel));
+    made[body->getArgument(inputs)] = before;
   }
   std::vector<int> carried;
   for (Operation &op : body->without_terminator()) {
     bool isProduct = isa<arith::MulIOp>(op);
     int at = p.add(isProduct ? kProductLatency : 0);
-    if (!isProduct && op.getNumOperands() > 0)
+    if (auto named = operatorOf(op)) {
+      const floats::Pipeline &made = operators.of(*named);
+      p.latency[size_t(at)] = made.latency;
+      p.setDelay(at, made.delay.before, made.delay.after);
+    } else if (!isProduct && op.getNumOperands() > 0) {
       p.setDelay(at, delayOf(op, pace));
+    }
     SmallVector<int> from;
     for (Value v : op.getOperands()) {
-      if (v == body->getArgument(inputs))
-        carried.push_back(at);
-      else if (auto it = made.find(v); it != made.end())
+      if (auto it = made.find(v); it != made.end())
         from.push_back(it->second);
+      else if (v == body->getArgument(inputs))
+        carried.push_back(at);
     }
     llvm::sort(from);
     from.erase(llvm::unique(from), from.end());
@@ -79,32 +131,126 @@ static void formulate(Nest &nest, const cost::LogicPace &pace) {
     p.depend(it->second, sum);
   for (int reader : carried)
     p.carry(sum, reader, 1);
+  if (isStored && !body->getArgument(inputs).use_empty())
+    p.carry(sum, before, distance);
+  return p;
 }
 
-FailureOr<Nest> scheduleNest(linalg::GenericOp op,
-                             const cost::LogicPace &pace) {
+std::optional<Nest> layOut(linalg::GenericOp op, const NestChoice &choice,
+                           bool withSums) {
   Nest nest;
   nest.op = op;
+  nest.datapath = choice.datapath;
   auto sizes = op.getStaticLoopRanges();
-  auto kinds = op.getIteratorTypesArray();
-  for (bool isReduction : {false, true}) {
-    for (unsigned i = 0; i < sizes.size(); ++i) {
-      if ((kinds[i] == utils::IteratorType::reduction) != isReduction)
-        continue;
-      nest.order.push_back(i);
-      nest.trips.push_back(sizes[i]);
-    }
-    if (!isReduction)
-      nest.outer = nest.order.size();
+  nest.loops.copies = choice.copies;
+  nest.loops.copies.resize(sizes.size(), 1);
+  nest.loops.loop = choice.order;
+  if (choice.order.empty())
+    for (bool isReduction : {false, true})
+      for (unsigned loop = 0; loop < sizes.size(); ++loop)
+        if (nest.isReduction(loop) == isReduction)
+          nest.loops.loop.push_back(loop);
+  // Every loop once, and sums in their order.
+  std::vector<unsigned> sorted = nest.loops.loop, sums;
+  llvm::sort(sorted);
+  for (auto [at, loop] : llvm::enumerate(sorted))
+    if (loop != at)
+      return std::nullopt;
+  if (sorted.size() != sizes.size())
+    return std::nullopt;
+  for (unsigned loop : nest.loops.loop)
+    if (nest.isReduction(loop))
+      sums.push_back(loop);
+  if (!llvm::is_sorted(sums))
+    return std::nullopt;
+  for (auto [loop, copies] : llvm::enumerate(nest.loops.copies))
+    if (copies < 1 || copies > sizes[loop] ||
+        (copies > 1 && !withSums && nest.isReduction(unsigned(loop))))
+      return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (AffineExpr index : map.getResults())
+    if (unsigned loop = cast<AffineDimExpr>(index).getPosition();
+        nest.loops.copies[loop] > 1)
+      nest.copied.push_back(loop);
+  for (unsigned loop : sums)
+    if (nest.loops.copies[loop] > 1)
+      nest.copied.push_back(loop);
+  return nest;
+}
+
+/// Iterations between two terms of one sum: those of the loops within the
+/// innermost reduction.
+static int64_t distanceOf(const Nest &nest) {
+  int64_t distance = 1;
+  for (size_t c = nest.loops.trips.size(); c-- > 0;) {
+    const unsigned loop = nest.loops.loop[c];
+    if (nest.isReduction(loop))
+      return distance;
+    if (c == 0 || nest.loops.loop[c - 1] != loop)
+      distance *= nest.loops.iterationsOf(loop);
   }
-  formulate(nest, pace);
-  auto schedule = schedule::scheduleModulo(nest.problem);
+  return 1;
+}
+
+/// True if other sums are added to before one is complete.
+static bool storesSums(const Nest &nest) {
+  bool isInSum = false;
+  for (unsigned loop : nest.loops.loop) {
+    if (isInSum && !nest.isReduction(loop))
+      return true;
+    isInSum |= nest.isReduction(loop);
+  }
+  return false;
+}
+
+bool areAlike(Nest &a, Nest &b) {
+  if (Lanes::of(a).count(~0u) == 1 && Lanes::of(b).count(~0u) == 1)
+    return false; // Multiplexers cost as much as one copy.
+  if (a.datapath != b.datapath || a.copied.size() != b.copied.size() ||
+      a.op.getNumDpsInputs() != b.op.getNumDpsInputs() ||
+      storesSums(a) != storesSums(b))
+    return false;
+  for (auto [x, y] : llvm::zip_equal(a.copied, b.copied))
+    if (a.loops.copies[x] != b.loops.copies[y])
+      return false;
+  if (!OperationEquivalence::isRegionEquivalentTo(
+          &a.op.getRegion(), &b.op.getRegion(),
+          OperationEquivalence::IgnoreLocations))
+    return false;
+  for (unsigned i = 0; i <= a.op.getNumDpsInputs(); ++i) {
+    OpOperand &x = a.op->getOpOperand(i), &y = b.op->getOpOperand(i);
+    if (uniformValue(x.get()) != uniformValue(y.get()))
+      return false;
+    // Copies must share the same values.
+    AffineMap in = a.op.getMatchingIndexingMap(&x);
+    AffineMap out = b.op.getMatchingIndexingMap(&y);
+    for (auto [loop, other] : llvm::zip_equal(a.copied, b.copied))
+      if (in.isFunctionOfDim(loop) != out.isFunctionOfDim(other))
+        return false;
+  }
+  return true;
+}
+
+LogicalResult schedule(ArrayRef<Nest *> nests,
+                       const DenseMap<Value, BankFactors> &banks,
+                       const cost::LogicPace &pace,
+                       floats::Operators &operators) {
+  for (Nest *nest : nests) {
+    nest->distance = distanceOf(*nest);
+    nest->isStored = storesSums(*nest);
+  }
+  schedule::LoopProblem problem = formulate(nests, banks, pace, operators);
+  linalg::GenericOp op = nests[0]->op;
+  auto schedule = schedule::scheduleModulo(problem);
   if (!schedule)
     return op.emitError("this nest has no schedule");
-  nest.schedule = *schedule;
-  if (auto problem = schedule::verify(nest.problem, nest.schedule))
-    return op.emitError("the schedule of this nest is wrong: ") << *problem;
-  return nest;
+  if (auto wrong = schedule::verify(problem, *schedule))
+    return op.emitError("the schedule of this nest is wrong: ") << *wrong;
+  for (Nest *nest : nests) {
+    nest->problem = problem;
+    nest->schedule = *schedule;
+  }
+  return success();
 }
 
 bool isLinear(AffineExpr index) {
@@ -121,37 +267,6 @@ bool isLinear(AffineExpr index) {
   default:
     return false;
   }
-}
-
-/// Adds `scale` times an index to what a nest reads.
-static void addIndex(Reach &reach, AffineExpr index, int64_t scale,
-                     ArrayRef<unsigned> order) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(index)) {
-    reach.first += scale * constant.getValue();
-  } else if (auto loop = dyn_cast<AffineDimExpr>(index)) {
-    auto at = llvm::find(order, loop.getPosition()) - order.begin();
-    reach.steps[size_t(at)] += scale;
-  } else if (auto both = cast<AffineBinaryOpExpr>(index);
-             both.getKind() == AffineExprKind::Add) {
-    addIndex(reach, both.getLHS(), scale, order);
-    addIndex(reach, both.getRHS(), scale, order);
-  } else {
-    int64_t factor = cast<AffineConstantExpr>(both.getRHS()).getValue();
-    addIndex(reach, both.getLHS(), scale * factor, order);
-  }
-}
-
-Reach reachOf(const Nest &nest, OpOperand &operand) {
-  linalg::GenericOp op = nest.op;
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  View view = viewOf(op.isDpsInit(&operand) ? op.getTiedOpResult(&operand)
-                                            : operand.get());
-  Reach reach;
-  reach.first = view.first;
-  reach.steps.resize(nest.order.size());
-  for (auto [index, stride] : llvm::zip_equal(map.getResults(), view.strides))
-    addIndex(reach, index, stride, nest.order);
-  return reach;
 }
 
 std::optional<APInt> uniformValue(Value tensor) {
@@ -179,6 +294,14 @@ std::optional<APInt> uniformValue(Value tensor) {
     SmallVector<Attribute> operands;
     for (Value v : op.getOperands())
       operands.push_back(known.lookup(v));
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      auto value = evaluateCall(call, operands);
+      if (!value)
+        return std::nullopt;
+      known[op.getResult(0)] =
+          IntegerAttr::get(op.getResult(0).getType(), *value);
+      continue;
+    }
     SmallVector<OpFoldResult> results;
     if (failed(op.fold(operands, results)) || results.size() != 1)
       return std::nullopt;

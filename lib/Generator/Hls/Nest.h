@@ -2,12 +2,25 @@
 // From `linalg.generic` to a scheduled loop.
 #pragma once
 
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Generator/Floats/Operators.h"
 #include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Hls/Views.h"
 
 namespace rhizome::gen::hls {
 /// Registers before and behind a multiplier.
 inline constexpr int64_t kProductLatency = 2;
+
+/// Makes a kernel that computes in f32 or f64 one that computes on their
+/// patterns, in place and operation by operation. Does nothing if it is in
+/// formats, or has an operation that patterns cannot have.
+void realsToPatterns(mlir::func::FuncOp kernel);
+/// The operator that a call on patterns stands for, and the patterns, in 64
+/// bits, that it reads.
+std::optional<floats::Operator> operatorOf(mlir::Operation &op);
+mlir::ValueRange operandsOf(const floats::Operator &op, mlir::Operation &call);
+/// The result of a call on patterns that are constants.
+std::optional<llvm::APInt>
+evaluateCall(mlir::func::CallOp call, mlir::ArrayRef<mlir::Attribute> operands);
 
 /// Simplifies the body of a nest, in place.
 void simplify(mlir::linalg::GenericOp op);
@@ -16,30 +29,21 @@ void simplify(mlir::linalg::GenericOp op);
 /// and sums of these; in place.
 void cutProducts(mlir::linalg::GenericOp op, const CostContext &context);
 
-/// The schedule of a nest without obstacles; fails with a diagnostic if the
+/// A nest without obstacles with its loops in the chosen order, not yet split
+/// nor scheduled; nothing if the choice is not one for this nest. `withSums`
+/// allows copies of reductions: where the terms of split sums will be read.
+std::optional<Nest> layOut(mlir::linalg::GenericOp op, const NestChoice &choice,
+                           bool withSums = false);
+/// The schedule of nests that share a datapath; fails with a diagnostic if the
 /// result is scheduled wrongly.
-mlir::FailureOr<Nest> scheduleNest(mlir::linalg::GenericOp op,
-                                   const cost::LogicPace &pace);
+mlir::LogicalResult
+schedule(llvm::ArrayRef<Nest *> nests,
+         const llvm::DenseMap<mlir::Value, BankFactors> &banks,
+         const cost::LogicPace &pace, floats::Operators &operators);
+/// True if two nests can use one datapath in turns.
+bool areAlike(Nest &a, Nest &b);
 /// True if an index is a constant plus multiples of loops.
 bool isLinear(mlir::AffineExpr index);
-/// The elements of a memory that a nest reads or writes.
-struct Reach {
-  int64_t first = 0;          ///< in the first iteration
-  std::vector<int64_t> steps; ///< by loop of `Nest::order`
-};
-/// All indices of the operand are linear.
-Reach reachOf(const Nest &nest, mlir::OpOperand &operand);
-/// Where a tensor's elements are: in its own memory, or in that of a tensor
-/// that it is a part of.
-struct View {
-  mlir::Value base;
-  int64_t first = 0;            ///< element of the base
-  std::vector<int64_t> strides; ///< by dimension, in elements of the base
-};
-View viewOf(mlir::Value tensor);
-/// True if a part is computed where it belongs: by a nest of its own, when
-/// nothing needs any longer what was there.
-bool isInPlace(mlir::tensor::InsertSliceOp insert);
 /// The constant that all of a tensor's elements have; nothing if they differ
 /// or are computed.
 std::optional<llvm::APInt> uniformValue(mlir::Value tensor);

@@ -15,7 +15,8 @@ constexpr const char *kOnCpu = "the CPU computes it, leave the device out";
 constexpr const char *kChoose =
     "choose fixed point, such as --numbers 'fixed<8,24>'";
 constexpr const char *kFloats =
-    "it computes in floating point, for which no hardware is built yet";
+    "it computes in floating point, with an operation for which no hardware is "
+    "built yet";
 
 bool isInteger(Type type) {
   return getElementTypeOrSelf(type).isSignlessInteger();
@@ -56,10 +57,12 @@ private:
 void Parts::addNest(linalg::GenericOp op) {
   simplify(op);
   checkNest(op);
-  for (Value v : op.getInputs()) {
-    if (!isa<RankedTensorType>(v.getType()) || uniformValue(v))
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    Value v = operand->get();
+    if (!isa<RankedTensorType>(v.getType()) || uniformValue(v) ||
+        op.getMatchingBlockArgument(operand).use_empty())
       continue;
-    Value base = viewOf(v).base;
+    Value base = baseOf(v);
     if (!computed.count(base) && given.insert(base).second)
       parts.inputs.push_back(base);
   }
@@ -68,17 +71,7 @@ void Parts::addNest(linalg::GenericOp op) {
   parts.nests.push_back(op);
 }
 
-/// True if a nest computes in a format of floats, on their patterns.
-bool isOnPatterns(linalg::GenericOp op) {
-  return llvm::any_of(*op.getBody(), [](Operation &inner) {
-    auto call = dyn_cast<func::CallOp>(inner);
-    return call && call.getCallee() == "rhizome_num_float";
-  });
-}
-
 void Parts::checkNest(linalg::GenericOp op) {
-  if (isOnPatterns(op))
-    return refuse(*op, op.getLoc(), kFloats, kChoose);
   if (llvm::any_of(op.getStaticLoopRanges(), [](int64_t size) {
         return ShapedType::isDynamic(size) || size < 1;
       }))
@@ -123,10 +116,15 @@ void Parts::checkBody(linalg::GenericOp op) {
       isFromOutside |= v.getParentBlock() != body;
     if (inner.hasTrait<OpTrait::IsTerminator>() || hasRtlLogic(inner))
       continue;
+    auto built = operatorOf(inner);
+    if (built && built->isBuilt())
+      continue;
     std::string name = "'" + inner.getName().getStringRef().str() + "'";
     if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
             inner))
       name = "quotients";
+    else if (built)
+      name = "'" + built->name() + "'";
     else if (isa<func::CallOp>(inner))
       name = "functions";
     if (llvm::is_contained(named, name))
@@ -135,7 +133,7 @@ void Parts::checkBody(linalg::GenericOp op) {
     refuse(*op, inner.getLoc(),
            "no logic is built for " + name +
                " yet: only for sums, products, comparisons and conversions of "
-               "integers and fixed point",
+               "integers and fixed point, and arithmetic of floats",
            kOnCpu);
   }
   if (isFromOutside)
@@ -157,6 +155,7 @@ void Parts::refuseOther(Operation &op) {
 }
 
 KernelParts Parts::run() {
+  realsToPatterns(kernel);
   for (Operation &op : kernel.getBody().front()) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;

@@ -29,6 +29,16 @@ static void foldBody(Block &body) {
       continue;
     SmallVector<OpFoldResult> results;
     OpBuilder b(&op);
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      SmallVector<Attribute> operands(call.getNumOperands());
+      for (auto [v, known] : llvm::zip(call.getOperands(), operands))
+        matchPattern(v, m_Constant(&known));
+      if (auto value = evaluateCall(call, operands))
+        call.getResult(0).replaceAllUsesWith(arith::ConstantOp::create(
+            b, op.getLoc(),
+            b.getIntegerAttr(call.getResult(0).getType(), *value)));
+      continue;
+    }
     if (failed(op.fold(results)) || results.size() != 1)
       continue;
     Value value = dyn_cast<Value>(results[0]);
@@ -43,7 +53,8 @@ static void foldBody(Block &body) {
 
 static void removeUnused(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
-    if (isOpTriviallyDead(&op))
+    // Calls only compute.
+    if (isOpTriviallyDead(&op) || (isa<func::CallOp>(op) && op.use_empty()))
       op.erase();
 }
 

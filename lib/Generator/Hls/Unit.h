@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The module of a kernel while it is built: its registers, memories and ports.
-// KernelUnit.cpp decides which phase runs when, Walk.cpp counts and addresses,
-// Pipeline.cpp builds the datapath of a nest.
+// Stages.cpp and Memories.cpp plan, KernelUnit.cpp decides which phase runs
+// when, Ports.cpp reads and writes, Walk.cpp counts and addresses, Pipeline.cpp
+// builds the datapath of a nest.
 #pragma once
 
+#include "Banks.h"
 #include "Nest.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 namespace rhizome::gen::hls {
-/// A tensor's elements: which memory, and the addresses of its readers, one
-/// per phase and port.
-struct Store {
-  mlir::Value memory;
+/// A bank of a memory in the module. Ports belong to a stage, whose phases use
+/// them in turn; writes, of which there is one in a cycle at most, share one.
+struct Bank {
+  rtl::MemoryOp op;
   struct Port {
+    size_t stage = 0;
     std::vector<std::pair<mlir::Value, mlir::Value>>
-        addresses;      ///< phase's turn, address
-    mlir::Value enable; ///< null: always
+        addresses; ///< phase's turn, address
     rtl::ReadOp read;
   };
   std::vector<Port> ports;
-  rtl::WriteOp write; ///< null: none yet
+  struct Write {
+    mlir::Value enable, address, data;
+  };
+  std::vector<Write> writes;
 };
 
 /// The loops of a phase as counters, and addresses that follow them.
 struct Walk {
-  mlir::Value isLast;  ///< the last iteration of all loops
-  mlir::Value isFirst; ///< the first one of the loops from `inner` on
+  Loops loops;
+  mlir::Value issue;
+  std::vector<mlir::Value> counts, ends; ///< by counter
+  mlir::Value isLast;                    ///< the last iteration of all loops
+  mlir::Value isFirst; ///< the first one of those that are marked
   mlir::Value isFinal; ///< their last one
-  std::vector<mlir::Value> addresses;
+  /// By what they reach, in memories of some bits of addresses and some slots.
+  std::vector<
+      std::pair<std::pair<Reach, std::pair<int64_t, int64_t>>, mlir::Value>>
+      addresses;
 };
 
 /// When a phase starts its last element, and when it has finished it.
@@ -35,23 +49,61 @@ struct Turn {
   mlir::Value lastIssue, done;
 };
 
+/// When a nest computes, and whether its last iteration has begun.
+struct Phase {
+  mlir::Value turn, isIssued;
+};
+
+/// A stream of operands.
+struct InStream {
+  mlir::Value valid, data;
+  mlir::Value ready; ///< so far, phase by phase
+};
+
+/// A stream of results: its register takes a word if it is empty or read.
+struct OutRegister {
+  mlir::Value valid, ready, isAdvancing;
+  mlir::Value isTaking, data, isLast; ///< so far, phase by phase
+};
+
 class Unit {
 public:
-  Unit(KernelUnit &unit, mlir::OpBuilder &b, mlir::Location loc)
-      : unit(unit), b(b), loc(loc) {}
+  Unit(KernelUnit &unit, floats::Operators &operators, mlir::OpBuilder &b,
+       mlir::Location loc)
+      : unit(unit), operators(operators), b(b), loc(loc) {}
   void build(mlir::StringRef name);
 
 private:
   KernelUnit &unit;
+  floats::Operators &operators;
   mlir::OpBuilder &b;
   mlir::Location loc;
-  mlir::Value clock, reset, inValid, inData, outReady;
+  mlir::Value clock, reset;
+  /// Of the stage that is built: its number, its phase, and whether the phase's
+  /// last iteration has begun.
+  size_t stage = 0;
   mlir::Value phase, isIssued;
-  mlir::Value outValid, isAdvancing; ///< of the output register
-  std::vector<mlir::Value> issued;   ///< what it takes, by output
-  mlir::Value isLast;                ///< it holds the last word of a run
-  mlir::DenseMap<mlir::Value, Store> stores;
+  mlir::DenseMap<mlir::Value, size_t> memories; ///< by tensor
+  std::vector<std::vector<Bank>> banks;         ///< by memory
+  /// 1 while a stage is at the last slot, by stage and number of slots.
+  std::map<std::pair<size_t, int64_t>, mlir::Value> lastSlots;
+  /// Elements that a stage has written and another has not read yet.
+  struct Tokens {
+    size_t from, to;
+    int64_t slots;
+    mlir::Value count;
+  };
+  std::vector<Tokens> tokens;
+  mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> kept;
   mlir::DenseMap<mlir::Value, mlir::Value> factors; ///< in their registers
+  /// An operator and the operands that it gets in the turns of nests.
+  struct Shared {
+    rtl::InstanceOp instance;
+    std::vector<std::pair<mlir::Value, mlir::SmallVector<mlir::Value, 3>>> uses;
+  };
+  /// By name, and how many of each the current nest has taken.
+  llvm::StringMap<std::vector<Shared>> shared;
+  llvm::StringMap<size_t> taken;
 
   mlir::Type bits(int64_t n) { return b.getIntegerType(unsigned(n)); }
   mlir::Value constant(int64_t n, int64_t value) {
@@ -65,6 +117,8 @@ private:
   }
   mlir::Value inverse(mlir::Value x) { return rtl::NotOp::create(b, loc, x); }
   mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y) {
+    if (x == y)
+      return x;
     return rtl::MuxOp::create(b, loc, condition, x, y);
   }
   mlir::Value isEqual(mlir::Value x, int64_t value) {
@@ -96,6 +150,16 @@ private:
       v = rtl::RegisterOp::create(b, loc, clock, v);
     return v;
   }
+  /// The same; its readers share the registers.
+  mlir::Value after(mlir::Value v, int64_t cycles) {
+    for (int64_t c = 1; c <= cycles; ++c) {
+      mlir::Value &next = kept[{v, 1}];
+      if (!next)
+        next = delayed(v, 1);
+      v = next;
+    }
+    return v;
+  }
   /// A factor in its register, before its sign is extended. Products share it.
   mlir::Value factor(mlir::Value v) {
     if (auto wide = v.getDefiningOp<rtl::SignExtendOp>())
@@ -119,19 +183,72 @@ private:
     return std::max<int64_t>(1, llvm::Log2_64_Ceil(uint64_t(words)));
   }
 
-  /// Counters for loops of these trips and the addresses of operands in
-  /// tensors of `words` elements.
-  Walk walk(mlir::ArrayRef<int64_t> trips, size_t inner, mlir::Value issue,
-            mlir::ArrayRef<Reach> reaches, mlir::ArrayRef<int64_t> words);
+  const BankFactors &banksOf(mlir::Value base);
+  /// Counters for these loops, of which some are marked.
+  Walk walk(const Loops &loops, const llvm::BitVector &isMarked,
+            mlir::Value issue);
   /// All elements of a tensor in order.
-  Walk walkOver(mlir::Value tensor, mlir::Value issue);
-  /// An element into a tensor's memory. Writers take turns.
-  void put(mlir::Value tensor, mlir::Value address, mlir::Value data,
-           mlir::Value enable);
-  mlir::Value read(mlir::Value tensor, size_t port, mlir::Value turn,
-                   mlir::Value address);
-  /// The datapath and the loops of a nest.
-  Turn compute(const Nest &nest, mlir::Value turn);
-  Turn write(mlir::Value tensor, mlir::Value turn);
+  Walk walkOver(mlir::Value tensor, mlir::Value issue) {
+    Loops loops = loopsOver(tensor, banksOf(baseOf(tensor)));
+    return walk(loops, llvm::BitVector(loops.trips.size()), issue);
+  }
+  mlir::Value addressOf(Walk &w, const Reach &reach, mlir::Value tensor);
+  /// The value whose number the selectors of an access had some cycles before.
+  mlir::Value select(const Walk &w, const Access &access,
+                     mlir::ArrayRef<mlir::Value> values, int64_t cycles);
+
+  // Memories: Ports.cpp.
+  void makeMemories();
+  /// The words of all slots of a bank of the memory that holds a tensor.
+  int64_t depthOf(mlir::Value tensor);
+  /// The slots of a tensor's memory: the words of one, their number, and
+  /// whether the stage is at the last one. Without any, one.
+  struct Slots {
+    int64_t words = 0, count = 1;
+    mlir::Value isLast;
+  };
+  Slots slotsOf(mlir::Value tensor);
+  /// The element of a lane, a cycle after the counters and `cycles` more, in a
+  /// phase's turn. With an enable, its ports keep their words while it is 0.
+  mlir::Value read(mlir::Value tensor, const Access &access, size_t lane,
+                   Walk &w, mlir::Value turn, int64_t cycles = 0,
+                   mlir::Value enable = {});
+  /// Writes words, by lane, `cycles` after the counters.
+  void fill(mlir::Value tensor, const Access &access, Walk &w,
+            mlir::ArrayRef<mlir::Value> words, int64_t cycles,
+            mlir::Value enable);
+  void finishWrites();
+
+  // Stages: KernelUnit.cpp.
+  /// Returns when an element's last phase ends.
+  mlir::Value buildStage(const UnitStage &plan, InStream *in, OutRegister *out);
+  void makeTokens();
+  /// What lets a stage begin an element.
+  mlir::Value mayRun(size_t stage);
+  /// Counts elements, once all stages have an end.
+  void finishTokens(mlir::ArrayRef<mlir::Value> ends);
+
+  /// An operator on patterns in wider words, and its result in a word of `size`
+  /// bits. In a phase's turn nests share it; without one it is theirs alone.
+  mlir::Value operate(const floats::Operator &op, mlir::ValueRange operands,
+                      int64_t size, mlir::Value turn);
+  /// Gives shared operators their operands, when all nests are built.
+  void connectShared();
+  /// The datapath of nests and their loops.
+  std::vector<Turn> compute(mlir::ArrayRef<const Nest *> nests,
+                            mlir::ArrayRef<Phase> phases);
+  Turn put(mlir::Value tensor, mlir::Value turn, OutRegister &out);
 };
+
+/// True if a stage that does not write the memory reads it.
+bool isReadBy(const UnitMemory &memory, const KernelUnit &unit, size_t stage);
+/// What synthesis is told of a memory's place; nothing for registers.
+std::optional<rtl::Style> styleOf(MemoryKind kind);
+/// Divides a unit into stages and streams.
+void planStages(KernelUnit &unit, const UnitOptions &options);
+/// The cycles of stages and of the unit.
+void countCycles(KernelUnit &unit);
+/// Places all tensors in memories.
+void planMemories(KernelUnit &unit, const UnitOptions &options,
+                  const CostContext &context);
 } // namespace rhizome::gen::hls

@@ -16,8 +16,8 @@ static linalg::GenericOp nestOf(Value tensor) {
     return isa<FloatType>(getElementTypeOrSelf(type));
   };
   if (!nest || nest->getNumResults() != 1 || isOutside(*nest) ||
-      llvm::any_of(nest->getOperandTypes(), isFloat) ||
-      isFloat(tensor.getType()))
+      (llvm::any_of(nest->getOperandTypes(), isFloat) &&
+       !llvm::all_of(nest->getOperandTypes(), isFloat)))
     return {};
   return nest;
 }
@@ -91,14 +91,20 @@ void separateParts(func::FuncOp kernel) {
 /// The view of a slice of a tensor with this view.
 static View sliceOf(View whole, OffsetSizeAndStrideOpInterface slice,
                     const llvm::SmallBitVector &dropped) {
-  View part{whole.base, whole.first, {}};
-  for (size_t d = 0; d < whole.strides.size(); ++d) {
-    part.first += slice.getStaticOffset(unsigned(d)) * whole.strides[d];
-    if (!dropped.test(unsigned(d)))
-      part.strides.push_back(slice.getStaticStride(unsigned(d)) *
-                             whole.strides[d]);
+  for (View::Dimension &d : whole.dims) {
+    if (!d.of)
+      continue;
+    const unsigned index = *d.of;
+    d.first += slice.getStaticOffset(index) * d.step;
+    d.step *= slice.getStaticStride(index);
+    if (dropped.test(index)) {
+      d.of = std::nullopt;
+      continue;
+    }
+    for (unsigned before = 0; before < index; ++before)
+      *d.of -= dropped.test(before);
   }
-  return part;
+  return whole;
 }
 
 View viewOf(Value tensor) {
@@ -114,11 +120,12 @@ View viewOf(Value tensor) {
       return whole;
     return sliceOf(std::move(whole), insert, insert.getDroppedDims());
   }
-  auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
-  View own{tensor, 0, std::vector<int64_t>(shape.size())};
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
-    own.strides[d] = stride;
+  View own{tensor, {}};
+  const int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
+  for (unsigned d = 0; d < unsigned(rank); ++d)
+    own.dims.push_back({0, 1, d});
   return own;
 }
+
+Value baseOf(Value tensor) { return viewOf(tensor).base; }
 } // namespace rhizome::gen::hls

@@ -1,86 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The loops of a phase: counters, addresses that follow them, and the ports
-// that read there.
+// The loops of a phase: counters, and addresses that follow them.
 #include "Unit.h"
 
 using namespace mlir;
 
 namespace rhizome::gen::hls {
-Walk Unit::walk(ArrayRef<int64_t> trips, size_t inner, Value issue,
-                ArrayRef<Reach> reaches, ArrayRef<int64_t> words) {
+const BankFactors &Unit::banksOf(Value base) {
+  return unit.banks.try_emplace(base, BankFactors::one(base)).first->second;
+}
+
+Walk Unit::walk(const Loops &loops, const llvm::BitVector &isMarked,
+                Value issue) {
   Walk out;
+  out.loops = loops;
+  out.issue = issue;
+  const size_t n = loops.trips.size();
+  out.counts.resize(n);
+  out.ends.resize(n);
   out.isLast = out.isFirst = out.isFinal = constant(1, 1);
-  std::vector<Value> moves(trips.size()); ///< the loop steps or starts again
-  std::vector<Value> ends(trips.size());
-  for (size_t l = trips.size(); l-- > 0;) {
-    int64_t n = addressBits(trips[l]);
-    moves[l] = both(issue, out.isLast);
-    Value count = state(n, moves[l]);
-    ends[l] = isEqual(count, trips[l] - 1);
-    setNext(count, choose(ends[l], constant(n, 0),
-                          rtl::AddOp::create(b, loc, count, constant(n, 1))));
-    if (l >= inner) {
-      out.isFirst = both(out.isFirst, isEqual(count, 0));
-      out.isFinal = both(out.isFinal, ends[l]);
-    }
-    out.isLast = both(out.isLast, ends[l]);
+  for (size_t l = 0; l < n; ++l) {
+    const int64_t trips = loops.trips[l], last = loops.lasts[l];
+    out.counts[l] = state(addressBits(trips), Value());
+    out.ends[l] = isEqual(out.counts[l], trips - 1);
+    if (last == trips)
+      continue;
+    Value isShort = constant(1, 1);
+    for (size_t o = l; o-- > 0 && loops.loop[o] == loops.loop[l];)
+      isShort = both(out.ends[o], isShort);
+    out.ends[l] =
+        either(both(isShort, isEqual(out.counts[l], last - 1)), out.ends[l]);
   }
-  for (auto [reach, size] : llvm::zip_equal(reaches, words)) {
-    int64_t n = addressBits(size);
-    Value address = state(n, issue, reach.first);
-    // The innermost loop that does not end steps; after all, the start again.
-    int64_t back = 0; ///< of the loops further in
-    std::vector<int64_t> by(trips.size());
-    for (size_t l = trips.size(); l-- > 0;) {
-      by[l] = reach.steps[l] - back;
-      back += reach.steps[l] * (trips[l] - 1);
+  for (size_t l = n; l-- > 0;) {
+    Value count = out.counts[l];
+    const int64_t width = addressBits(loops.trips[l]);
+    count.getDefiningOp<rtl::RegisterOp>().getEnableMutable().assign(
+        both(issue, out.isLast));
+    setNext(count,
+            choose(out.ends[l], constant(width, 0),
+                   rtl::AddOp::create(b, loc, count, constant(width, 1))));
+    if (isMarked.test(unsigned(l))) {
+      out.isFirst = both(out.isFirst, isEqual(count, 0));
+      out.isFinal = both(out.isFinal, out.ends[l]);
     }
-    Value step = constant(n, -back);
-    for (size_t l = 0; l < trips.size(); ++l)
-      step = choose(ends[l], step, constant(n, by[l]));
-    setNext(address, rtl::AddOp::create(b, loc, address, step));
-    out.addresses.push_back(address);
+    out.isLast = both(out.isLast, out.ends[l]);
   }
   return out;
 }
 
-Walk Unit::walkOver(Value tensor, Value issue) {
-  View view = viewOf(tensor);
-  if (view.base == tensor)
-    return walk({wordsOf(tensor)}, 0, issue, {Reach{0, {1}}},
-                {wordsOf(tensor)});
-  return walk(cast<RankedTensorType>(tensor.getType()).getShape(), 0, issue,
-              {Reach{view.first, view.strides}}, {wordsOf(view.base)});
+Value Unit::addressOf(Walk &w, const Reach &reach, Value tensor) {
+  const int64_t n = addressBits(depthOf(tensor));
+  const Slots slots = slotsOf(tensor);
+  for (const auto &[key, address] : w.addresses)
+    if (key.second == std::pair(n, slots.count) && key.first == reach)
+      return address;
+  Value address = state(n, w.issue, reach.first);
+  // The innermost loop that does not end steps; after all, the start again.
+  // Counters further in are at their ends, of a last round unless they and the
+  // one that steps are the same loop's.
+  const Loops &loops = w.loops;
+  const size_t counters = loops.trips.size();
+  auto back = [&](size_t l) {
+    int64_t sum = 0;
+    for (size_t c = l < counters ? l + 1 : 0; c < counters; ++c)
+      sum += reach.steps[c] * ((l < counters && loops.loop[c] == loops.loop[l]
+                                    ? loops.trips[c]
+                                    : loops.lasts[c]) -
+                               1);
+    return sum;
+  };
+  // Then on to the next slot, around.
+  const int64_t all = back(counters);
+  Value step = constant(n, slots.isLast ? slots.words - all : -all);
+  if (slots.isLast)
+    step = choose(slots.isLast,
+                  constant(n, -slots.words * (slots.count - 1) - all), step);
+  for (size_t l = 0; l < counters; ++l)
+    step = choose(w.ends[l], step, constant(n, reach.steps[l] - back(l)));
+  setNext(address, rtl::AddOp::create(b, loc, address, step));
+  w.addresses.push_back({{reach, {n, slots.count}}, address});
+  return address;
 }
 
-void Unit::put(Value tensor, Value address, Value data, Value enable) {
-  Store &store = stores[viewOf(tensor).base];
-  if (!store.write) {
-    store.write = rtl::WriteOp::create(b, loc, store.memory, address, data,
-                                       clock, enable);
-    return;
+Value Unit::select(const Walk &w, const Access &access, ArrayRef<Value> values,
+                   int64_t cycles) {
+  std::vector<Value> left(values);
+  for (size_t s = access.selectors.size(); s-- > 0;) {
+    // Groups of as many as the counter counts, by the bits of its count.
+    const size_t c = access.selectors[s];
+    const auto trips = size_t(w.loops.trips[c]);
+    Value count = after(w.counts[c], cycles);
+    std::vector<Value> next;
+    for (size_t first = 0; first < left.size(); first += trips) {
+      std::vector<Value> group(left.begin() + ptrdiff_t(first),
+                               left.begin() + ptrdiff_t(first + trips));
+      for (int64_t bit = 0; group.size() > 1; ++bit) {
+        std::vector<Value> halves;
+        Value choice = rtl::ExtractOp::create(b, loc, bits(1), count, bit);
+        for (size_t i = 0; i < group.size(); i += 2)
+          halves.push_back(i + 1 < group.size()
+                               ? choose(choice, group[i + 1], group[i])
+                               : group[i]);
+        group = std::move(halves);
+      }
+      next.push_back(group[0]);
+    }
+    left = std::move(next);
   }
-  rtl::WriteOp w = store.write;
-  Value others = w.getEnable();
-  w.getAddressMutable().assign(choose(enable, address, w.getAddress()));
-  w.getDataMutable().assign(choose(enable, data, w.getData()));
-  w.getEnableMutable().assign(either(enable, others));
+  return left[0];
 }
 
-/// The element at `address`, a cycle later, in a phase's turn.
-Value Unit::read(Value tensor, size_t port, Value turn, Value address) {
-  Store &store = stores[viewOf(tensor).base];
-  if (store.ports.size() <= port)
-    store.ports.resize(port + 1);
-  Store::Port &p = store.ports[port];
-  p.addresses.push_back({turn, address});
-  if (!p.read) {
-    p.read = rtl::ReadOp::create(b, loc, bits(widthOf(tensor)), store.memory,
-                                 address, clock, Value());
-  } else {
-    Value before = p.read.getAddress();
-    p.read.getAddressMutable().assign(choose(turn, address, before));
-  }
-  return p.read.getResult();
-}
 } // namespace rhizome::gen::hls

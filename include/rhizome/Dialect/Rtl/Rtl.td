@@ -62,6 +62,15 @@ def Rtl_Predicate : I32EnumAttr<"Predicate", "a comparison of two numbers", [
 }
 def Rtl_PredicateAttr : EnumAttr<Rtl_Dialect, Rtl_Predicate, "predicate">;
 
+def Rtl_Style : I32EnumAttr<"Style", "where synthesis puts a memory", [
+    I32EnumAttrCase<"Distributed", 0, "distributed">,
+    I32EnumAttrCase<"Block", 1, "block">,
+    I32EnumAttrCase<"Ultra", 2, "ultra">]> {
+  let cppNamespace = "::rhizome::rtl";
+  let genSpecializedAttr = 0;
+}
+def Rtl_StyleAttr : EnumAttr<Rtl_Dialect, Rtl_Style, "style">;
+
 def Rtl_NumberAttr : Attr<CPred<"::llvm::isa<::mlir::IntegerAttr>($_self)">,
                           "number of so many bits"> {
   let storageType = "::mlir::IntegerAttr";
@@ -428,7 +437,8 @@ def Rtl_MemoryOp : Rtl_Op<"memory"> {
     Its words are initially `initial`, or arbitrary. All its ports have one
     clock. A read gives the contents before the edge; of two writes to one
     word at one edge the later operation wins. A read at an address from the
-    depth on is arbitrary; a write there has no effect.
+    depth on is arbitrary; a write there has no effect. `style` tells synthesis
+    where the memory is to be: in LUTs, block RAM or UltraRAM.
 
     - (C1) `initial` has a value for each word, of its bits.
     - (C2) all ports have the same clock.
@@ -443,9 +453,10 @@ def Rtl_MemoryOp : Rtl_Op<"memory"> {
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<ElementsAttr>:$initial);
+  let arguments = (ins StrAttr:$name, OptionalAttr<ElementsAttr>:$initial,
+                       OptionalAttr<Rtl_StyleAttr>:$style);
   let results = (outs Rtl_MemoryType:$memory);
-  let assemblyFormat = "$name (`initial` $initial^)? attr-dict `:` qualified(type($memory))";
+  let assemblyFormat = "$name (`initial` $initial^)? (`style` $style^)? attr-dict `:` qualified(type($memory))";
   let hasVerifier = 1;
 }
 

@@ -9,27 +9,37 @@
 #include "rhizome/Cost/CostModel.h"
 #include "rhizome/Cost/Words.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
-#include "rhizome/Numeric/Arithmetic.h"
+#include "rhizome/Numeric/Runtime.h"
 #include "rhizome/Schedule/Problem.h"
 #include "llvm/ADT/StringMap.h"
 #include <string>
 
 namespace rhizome::gen::floats {
-enum class Function : uint8_t { Add, Sub, Mul };
-inline constexpr Function kFunctions[] = {Function::Add, Function::Sub,
-                                          Function::Mul};
+using numeric::Function;
+/// Functions for which there are operators.
+inline constexpr Function kFunctions[] = {
+    Function::Add,  Function::Sub, Function::Mul, Function::Fma, Function::Div,
+    Function::Sqrt, Function::Min, Function::Max, Function::Neg, Function::Abs};
 
-/// An operation in a format of floats.
+/// An operation in a format of floats, or a conversion of which either format
+/// is one.
 struct Operator {
-  Function function = Function::Add;
-  numeric::Format format;
+  Function function = Function::Add;   ///< not of conversions
+  numeric::Format format;              ///< of the result
+  std::optional<numeric::Format> from; ///< of the operand of a conversion
   numeric::Rounding rounding = numeric::Rounding::NearestEven;
   numeric::Overflow overflow = numeric::Overflow::Infinity;
 
   Operator(Function function, const numeric::Arithmetic &arithmetic)
       : function(function), format(arithmetic.format()),
         rounding(arithmetic.rounding()), overflow(arithmetic.overflow()) {}
-  /// Operands that it reads, each a pattern of the format.
+  Operator(const numeric::Format &from, const numeric::Arithmetic &to)
+      : Operator(Function::Add, to) {
+    this->from = from;
+  }
+  bool isBuilt() const;
+  const numeric::Format &operandFormat() const { return from ? *from : format; }
+  /// Operands that it reads, each a pattern of their format.
   unsigned operands() const;
   /// A name of its module, such as `rhz_float_add_e8m23`.
   std::string name() const;

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Floating-point operators next to published ones: LUTs, FFs, DSPs and latency
+of each on xcu280 at 300 MHz, by Yosys with the options of
+data/models/ultrascale+.yaml, and predicted.
+    bench/floats.py [--program build/bin/rhizome-bench-floats]
+Prints the table and writes bench/floats.txt.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+DEVICE, CLOCK = "xcu280", 300
+FORMATS = ("half", "single", "float<8,23,flush>", "double")
+NAMES = {"e5m10": "half", "e8m23": "single", "e8m23_flush": "single, flush",
+         "e11m52": "double"}
+SYNTH = "synth_xilinx -top {top} -family xcup -flatten -noiopad -noclkbuf " \
+        "-nowidelut"
+# DSP and cycles; LUTs and FFs are not in these sources.
+PUBLISHED = {
+    ("add", "single"): (("AMD, in Vitis HLS", "–", 6),
+                        ("ScaleHLS's model", 2, 4)),
+    ("mul", "single"): (("AMD, in Vitis HLS", "–", 3),
+                        ("ScaleHLS's model", 3, 3)),
+    ("add", "double"): (("AMD, in Vitis HLS", "–", 4),),
+    ("mul", "double"): (("AMD, in Vitis HLS", "–", 5),),
+}
+NOTES = """
+LUTs contain shift registers, as in all tables here; inverters are not counted.
+AMD: the core "Floating-Point Operator" (PG060) as public designs of Vitis HLS
+have it, by their SynModuleInfo (fadd_32ns_32ns_32_7_full_dsp: LATENCY 6,
+fmul_32ns_32ns_32_4_max_dsp: LATENCY 3) and names of modules
+(dadd_64ns_64ns_64_5_full_dsp, dmul_64ns_64ns_64_6_max_dsp: a cycle less than
+the number of stages); clocks and devices differ. The core takes subnormal
+operands for zero and gives zero for subnormal results, like our rows "flush".
+AMD's tables of the core's LUTs and FFs
+(xilinx.com/html_docs/ip_docs/pru_files/floating-point.html) and FloPoCo's
+figures were not at hand and are not shown.
+ScaleHLS's model: fadd and fmul on XC7Z020 at 100 MHz.
+"""
+
+
+def measure(tool, folder, name):
+    netlist = folder / f"{name}.json"
+    subprocess.run(
+        [tool, "-p", f"read_verilog -sv {folder / name}.sv; "
+         f"{SYNTH.format(top=name)}; json -o {netlist} {name}"],
+        check=True, capture_output=True)
+    cells = json.loads(netlist.read_text())["modules"][name]["cells"]
+    kinds = collections.Counter(c["type"] for c in cells.values())
+
+    def count(*starts):
+        return sum(n for kind, n in kinds.items() if kind.startswith(starts))
+
+    return (count("LUT", "SRL"), count("FD"), count("DSP"))
+
+
+def rows(args):
+    with tempfile.TemporaryDirectory() as work:
+        folder = pathlib.Path(work)
+        lines = subprocess.run(
+            [args.program, folder, DEVICE, str(CLOCK), *FORMATS], check=True,
+            capture_output=True, text=True).stdout.splitlines()
+        for line in lines:
+            name, latency, _, _, lut, ff, dsp = line.split()
+            function, kind = name.removeprefix("rhz_float_").split("_", 1)
+            if function == "sub":
+                continue  # one inverter more than add
+            print(f"{name} …", file=sys.stderr)
+            yield (function, NAMES[kind], int(latency),
+                   measure(args.tool, folder, name),
+                   (int(lut), int(ff), int(dsp)))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", type=pathlib.Path,
+                        default=ROOT / "build/bin/rhizome-bench-floats")
+    parser.add_argument("--tool", default="yosys")
+    args = parser.parse_args()
+    version = subprocess.run([args.tool, "-V"], check=True, text=True,
+                             capture_output=True).stdout.split(" (")[0]
+    form = "{:<6}{:<15}{:<20}{:>7}{:>7}{:>5}{:>8}{:>20}"
+    out = [f"Floating-point operators on {DEVICE} at {CLOCK} MHz, {version}",
+           "",
+           form.format("", "format", "whose", "LUT", "FF", "DSP", "cycles",
+                       "LUT, FF predicted").rstrip()]
+    for function, kind, latency, measured, predicted in rows(args):
+        out.append(form.format(function, kind, "ours", *measured, latency,
+                               f"{predicted[0]}, {predicted[1]}"))
+        for whose, dsp, cycles in PUBLISHED.get((function, kind), ()):
+            out.append(form.format("", "", whose, "–", "–", dsp, cycles,
+                                   "").rstrip())
+    text = "\n".join(out) + "\n" + NOTES
+    print(text, end="")
+    (ROOT / "bench/floats.txt").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tensors that lie in the memory of others, on integers or still in formats.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace rhizome::gen::hls {
+/// Where a tensor's elements are: in its own memory, or in that of a tensor
+/// that it is a part of.
+struct View {
+  /// An index of the base: `first`, plus `step` times the index `of` of the
+  /// tensor, if there is one.
+  struct Dimension {
+    int64_t first = 0, step = 1;
+    std::optional<unsigned> of;
+  };
+  mlir::Value base;
+  std::vector<Dimension> dims; ///< of the base
+};
+View viewOf(mlir::Value tensor);
+/// The tensor in whose memory a tensor is.
+mlir::Value baseOf(mlir::Value tensor);
+
+/// True if a part is computed where it belongs: by a nest of its own, when
+/// nothing needs any longer what was there.
+bool isInPlace(mlir::tensor::InsertSliceOp insert);
+
+/// Before conversion to integers: copies parts of tensors, and tensors that are
+/// put together, wherever a part cannot be computed in its place.
+void separateParts(mlir::func::FuncOp kernel);
+} // namespace rhizome::gen::hls

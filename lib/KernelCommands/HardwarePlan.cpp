@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the plan of a kernel says: its nests, stages, streams and memories by
+// the names of tensors; and the memories' YAML.
+#include "HardwareParts.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <set>
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::kernelcommands;
+using namespace rhizome::gen;
+
+namespace {
+/// Names of a unit's tensors. A variable that takes several nests is numbered:
+/// t.1, t.2, and t for the last one.
+class Names {
+public:
+  Names(const NumberedKernel &kernel, const hls::KernelUnit &unit) {
+    for (auto [v, tensor] :
+         llvm::zip_equal(unit.inputs, tensorsOf(kernel, unit.inputs)))
+      names[v] = tensor.name;
+    std::map<std::string, int> count, left;
+    for (const hls::Nest &nest : unit.nests) {
+      Operation *op = nest.op;
+      ++left[nameOf(*op)];
+    }
+    for (const hls::Nest &nest : unit.nests) {
+      Operation *op = nest.op;
+      std::string name = nameOf(*op);
+      const bool isLast = ++count[name] == left[name];
+      names[op->getResult(0)] =
+          isLast ? name : name + "." + std::to_string(count[name]);
+    }
+  }
+  std::string of(Value v) const { return names.lookup(v); }
+
+private:
+  llvm::DenseMap<Value, std::string> names;
+};
+} // namespace
+
+PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
+                                             const hls::KernelUnit &unit) {
+  PlannedKernel out;
+  const Names names(kernel, unit);
+  out.name = kernel.signature.name;
+  out.isDataflow = unit.isDataflow;
+  out.readCycles = unit.readCycles;
+  out.computeCycles = unit.computeCycles;
+  out.writeCycles = unit.writeCycles;
+  for (const hls::Nest &nest : unit.nests)
+    out.nests.push_back({names.of(nest.op->getResult(0)),
+                         placeOf(nest.op->getLoc()), nest.loops.trips,
+                         nest.iterations(), nest.schedule.interval,
+                         nest.depth(), nest.cycles()});
+  out.inputs = tensorsOf(kernel, unit.inputs);
+  out.outputs = tensorsOf(kernel, unit.outputs);
+  for (const auto &streams : {unit.inStreams, unit.outStreams})
+    for (const hls::UnitStream &stream : streams) {
+      PlannedStream planned{stream.name, {}, stream.isOnce};
+      for (const PlannedTensor &tensor : tensorsOf(kernel, stream.tensors))
+        planned.tensors.push_back(tensor.name);
+      out.streams.push_back(std::move(planned));
+    }
+  for (const hls::UnitStage &stage : unit.stages) {
+    PlannedStage planned{{}, stage.cycles, stage.isOnce};
+    for (Value v : stage.reads)
+      planned.parts.push_back("read " + names.of(v));
+    for (const std::vector<size_t> &step : stage.steps) {
+      std::string part;
+      for (size_t n : step)
+        part += (part.empty() ? "" : " and ") + out.nests[n].name;
+      planned.parts.push_back(part);
+    }
+    for (const PlannedTensor &tensor : tensorsOf(kernel, stage.writes))
+      planned.parts.push_back("write " + tensor.name);
+    out.stages.push_back(std::move(planned));
+  }
+  for (const hls::UnitMemory &memory : unit.memories) {
+    PlannedStore store;
+    store.name = memory.name;
+    store.kind = nameOf(memory.kind).str();
+    store.stage = int64_t(memory.stage);
+    store.words = memory.words;
+    store.width = memory.width;
+    store.slots = memory.slots;
+    store.copies = memory.copies;
+    store.banks = memory.banks;
+    for (auto [v, life] : llvm::zip_equal(memory.tensors, memory.lifetimes))
+      store.tensors.push_back({names.of(v), life.first, life.last});
+    out.memories.push_back(std::move(store));
+  }
+  return out;
+}
+
+std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
+  std::string text = "# Tensors, memories, and which of them could be one.\n"
+                     "arrays:\n";
+  struct Array {
+    std::string name;
+    int64_t stage, first, last;
+  };
+  std::vector<Array> shared; ///< those within a stage
+  std::set<std::string> tensors;
+  for (const PlannedStore &store : kernel.memories)
+    for (const PlannedShare &t : store.tensors) {
+      const auto &parts = kernel.stages[size_t(store.stage)].parts;
+      text += llvm::formatv(
+          "  - name: {0}\n    height: {1}\n    width: {2}\n    memory: {3}\n"
+          "    processes:\n      - {{name: {4}, interfaces: [w], "
+          "write_pattern: linear}\n",
+          t.tensor, store.words * store.banks, store.width, store.name,
+          parts[size_t(t.first)]);
+      if (store.slots == 1 && t.last > t.first &&
+          t.last < int64_t(parts.size())) {
+        text += llvm::formatv("      - {{name: {0}, interfaces: [r], "
+                              "read_pattern: linear}\n",
+                              parts[size_t(t.last)]);
+        shared.push_back({t.tensor, store.stage, t.first, t.last});
+      }
+    }
+  text += "memories:\n";
+  for (const PlannedStore &store : kernel.memories)
+    text +=
+        llvm::formatv("  - {{name: {0}, kind: {1}, height: {2}, width: {3}, "
+                      "slots: {4}, banks: {5}, copies: {6}}\n",
+                      store.name, store.kind, store.words, store.width,
+                      store.slots, store.banks, store.copies);
+  text += "cgraph:\n  nodes: [";
+  llvm::ListSeparator comma;
+  for (const Array &a : shared)
+    text += std::string(StringRef(comma)) + a.name;
+  text += "]\n  edges:";
+  bool isAny = false;
+  for (size_t i = 0; i < shared.size(); ++i)
+    for (size_t j = i + 1; j < shared.size(); ++j) {
+      const Array &a = shared[i], &b = shared[j];
+      if (a.stage != b.stage || (a.first <= b.last && b.first <= a.last))
+        continue;
+      text += llvm::formatv("{0}    - {{compatibility: [{1}, {2}], type: a}\n",
+                            isAny ? "" : "\n", a.name, b.name);
+      isAny = true;
+    }
+  return text + (isAny ? "" : " []\n");
+}
+
+rhizome::Result<hls::UnitOptions>
+kernelcommands::unitOptions(const NumberedKernel &kernel,
+                            const UnitChoice &choice,
+                            const DeviceContext &device) {
+  hls::UnitOptions options;
+  options.stages = size_t(choice.stages);
+  options.budget = device.budget;
+  std::vector<PlannedTensor> inputs =
+      tensorsOf(kernel, hls::partsOf(kernel.integers).inputs);
+  for (const std::string &name : choice.residents) {
+    auto it = llvm::find_if(inputs, [&](const PlannedTensor &tensor) {
+      return tensor.name == name;
+    });
+    if (it == inputs.end()) {
+      std::string all;
+      for (const PlannedTensor &tensor : inputs)
+        all += (all.empty() ? "" : ", ") + tensor.name;
+      return Failure(Failure::Kind::Usage,
+                     "--resident: the kernel reads no '" + name + "'",
+                     "choose from " + all);
+    }
+    options.residents.push_back(size_t(it - inputs.begin()));
+  }
+  llvm::sort(options.residents);
+  options.residents.erase(llvm::unique(options.residents),
+                          options.residents.end());
+  if (!inputs.empty() && options.residents.size() == inputs.size())
+    return Failure(Failure::Kind::Usage,
+                   "--resident: no input is left that changes",
+                   "leave one out");
+  return options;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies of a kernel's nests for a goal, or as a user wants them.
+#include "HardwareParts.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Generator/Hls/Choose.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace rhizome;
+using namespace rhizome::kernelcommands;
+namespace hls = rhizome::gen::hls;
+
+std::optional<NestCopies> kernelcommands::parseCopies(llvm::StringRef text) {
+  NestCopies out;
+  auto [nest, copies] = text.split('=');
+  out.nest = nest.str();
+  llvm::SmallVector<llvm::StringRef> parts;
+  copies.split(parts, 'x');
+  for (llvm::StringRef part : parts) {
+    int64_t n = 0;
+    if (part.getAsInteger(10, n) || n < 1)
+      return std::nullopt;
+    out.copies.push_back(n);
+  }
+  if (nest.empty())
+    return std::nullopt;
+  return out;
+}
+
+/// True if the terms of a nest's sum may be added in another order.
+static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
+  if (!isSum(nest))
+    return false;
+  auto format = num::formatOf(getElementTypeOrSelf(nest.getResult(0)));
+  const bool isExact = format && format->isFixed() && !options.numbers.saturate;
+  return isExact || !options.keepOrder;
+}
+
+Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
+    const HardwareRequest &request, const NumberedKernel &kernel,
+    const explore::Goal *goal, const gen::DeviceContext &device) {
+  const bool isServed =
+      goal &&
+      (goal->kind != explore::Goal::Kind::MinResources || goal->isBounded());
+  if (!isServed && request.copies.empty())
+    return std::vector<ParallelKernel>{{request.options, {}}};
+  kernel.formats.context->loadDialect<rtl::RtlDialect>();
+  auto formats = matchingFormats(kernel);
+  gen::hls::KernelParts parts = gen::hls::partsOf(kernel.integers);
+  std::vector<unsigned> numbers; ///< of the nests, among all
+  llvm::DenseMap<Operation *, unsigned> all;
+  func::FuncOp inFormats = kernel.formats.func;
+  inFormats.walk(
+      [&](linalg::GenericOp op) { all.try_emplace(op, unsigned(all.size())); });
+  std::vector<hls::OpenNest> nests;
+  std::vector<bool> isUsed(request.copies.size());
+  int64_t border = 0;
+  for (auto tensors : {&parts.inputs, &parts.outputs})
+    for (Value v : *tensors)
+      border += cast<RankedTensorType>(v.getType()).getNumElements() + 1;
+  for (linalg::GenericOp op : parts.nests) {
+    auto same = cast<linalg::GenericOp>(formats.at(op));
+    numbers.push_back(all.at(same));
+    hls::OpenNest &nest = nests.emplace_back();
+    nest.op = op;
+    nest.maySplit = mayReorder(same, request.options);
+    if (!isServed)
+      nest.factors.assign(op.getNumLoops(), 1);
+    for (auto [i, copies] : llvm::enumerate(request.copies))
+      if (copies.nest == nameOf(*op) ||
+          copies.nest == std::to_string(nests.size())) {
+        nest.factors = copies.copies;
+        isUsed[i] = true;
+      }
+  }
+  for (auto [copies, used] : llvm::zip_equal(request.copies, isUsed))
+    if (!used)
+      return Failure(Failure::Kind::Usage,
+                     "the kernel has no nest '" + copies.nest + "'",
+                     "explore lists them: their names, or numbers from 1");
+  hls::ParallelLimits limits;
+  for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+    limits.most.amount[k] = gen::available(device.budget, k);
+  if (goal && goal->isBounded()) {
+    double seconds = goal->mostSeconds();
+    if (goal->latency > 0)
+      seconds = std::min(seconds, goal->latency);
+    limits.cycles =
+        std::max<int64_t>(1, int64_t(seconds * device.clockMhz * 1e6) - border);
+  }
+  constexpr size_t kTries = 12;
+  std::vector<ParallelKernel> out;
+  for (hls::ParallelChoice &choice : hls::chooseCopies(
+           nests, limits, gen::paceFor(device), device.cost, kTries)) {
+    ParallelKernel &way = out.emplace_back();
+    way.options = request.options;
+    way.nests = std::move(choice.nests);
+    for (size_t n = 0; n < nests.size(); ++n)
+      for (auto [loop, terms] : llvm::enumerate(choice.terms[n]))
+        if (terms > 1)
+          way.options.sums.push_back({numbers[n], unsigned(loop), terms});
+  }
+  if (out.empty())
+    return Failure(Failure::Kind::Infeasible,
+                   "no copies of this kernel's nests reach the goal on the "
+                   "device",
+                   "lower the goal; a loop has at most as many copies as "
+                   "iterations, terms divide a sum, and copies along one "
+                   "dimension of a tensor divide each other");
+  return out;
+}
