@@ -76,7 +76,7 @@ def nodes(suite):
     """A node of a cluster if it computes the whole network; else the package
     says why there is none."""
     package = compiled(suite, "replicas", TINY, "--cluster", "ku060x2",
-                       "--goal", "max-throughput,lut=8000")
+                       "--goal", "max-throughput,lut=7000")
     plan = json.loads((package / "plan.json").read_text())
     suite.check([n["replica"]["count"] for n in plan["nodes"]] == [2, 2],
                 "two replicas")

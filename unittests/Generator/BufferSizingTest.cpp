@@ -47,7 +47,8 @@ struct Residual {
       std::vector<gen::Offer> offers;
       for (gen::Offer &o :
            gen::findGenerator("stream")->offers(&op, {}, device))
-        if (!isa<osa::Conv2dOp>(op) || o.weights == gen::WeightHome::Resident)
+        if (!isa<osa::Conv2dOp>(op) ||
+            (o.weights == gen::WeightHome::Resident && !o.shared))
           offers.push_back(std::move(o));
       const bool isFirst = osa::nodeName(&op) == "conv1";
       const size_t chosen =

@@ -5,7 +5,7 @@
 using namespace mlir;
 
 namespace rhizome::gen::floats {
-static const char *nameOf(Function function) {
+llvm::StringRef nameOf(Function function) {
   switch (function) {
   case Function::Add:
     return "add";
@@ -81,8 +81,8 @@ unsigned Operator::operands() const {
 
 std::string Operator::name() const {
   std::string text = std::string("rhz_float_") +
-                     (from ? nameOf(*from) + "_to" : nameOf(function)) + "_" +
-                     nameOf(format);
+                     (from ? nameOf(*from) + "_to" : nameOf(function).str()) +
+                     "_" + nameOf(format);
   if (rounding != numeric::Rounding::NearestEven)
     text += std::string("_") + numeric::name(rounding);
   if (overflow != numeric::defaultOverflow(format))

@@ -124,7 +124,7 @@ void Parts::checkBody(linalg::GenericOp op) {
             inner))
       name = "quotients";
     else if (built)
-      name = "'" + built->name() + "'";
+      name = "'" + floats::nameOf(built->function).str() + "' of floats";
     else if (isa<func::CallOp>(inner))
       name = "functions";
     if (llvm::is_contained(named, name))

@@ -16,6 +16,8 @@
 
 namespace rhizome::gen::floats {
 using numeric::Function;
+/// "add", "exp" and so on.
+llvm::StringRef nameOf(Function function);
 /// Functions for which there are operators.
 inline constexpr Function kFunctions[] = {
     Function::Add,  Function::Sub, Function::Mul, Function::Fma, Function::Div,
