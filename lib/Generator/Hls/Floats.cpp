@@ -116,7 +116,8 @@ bool isReal(Type type) {
 /// True if an operation can be on patterns as it is, or be replaced.
 bool isConvertible(Operation &op) {
   if (isa<arith::ConstantOp, arith::SelectOp, tensor::EmptyOp,
-          linalg::LinalgOp>(op) ||
+          tensor::ExtractSliceOp, tensor::InsertSliceOp, linalg::LinalgOp>(
+          op) ||
       op.hasTrait<OpTrait::IsTerminator>())
     return true;
   return nativeFunction(op) || (llvm::none_of(op.getOperandTypes(), isReal) &&
