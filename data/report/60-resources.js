@@ -34,7 +34,7 @@
         .text(`${number(value)}${error ? " ± " + number(error) : ""} of ${number(all)} (${percent(value / all)})` +
           (measured && measured[k] !== undefined ? `, measured ${number(measured[k])}` : ""));
     });
-    if (node.block_bits > 0)
+    if (node.block_bits > 0 && !data.plan.kernel)
       part.append("p").attr("class", "soft").text(`${percent(node.held_bits / node.block_bits)} of the block memory's ${number(node.block_bits)} bits hold data.`);
   });
 

@@ -149,6 +149,7 @@ SUITES = {
     "elaborate": testbench.elaborate,
     "report": report.report,
     "report-baseline": report.baseline,
+    "report-kernel": report.kernel,
     "targets": report.targets,
     "vendor-flows": vendorflows.vendor_flows,
     "vendor-kernel": vendorflows.reading_kernel,

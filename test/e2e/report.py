@@ -224,6 +224,20 @@ def report(suite):
                 f"no package: {broken.message}")
 
 
+def kernel(suite):
+    """A kernel's package: its parts over cycles, and its memories."""
+    helmholtz = ROOT / "examples/kernels/helmholtz.cfd"
+    for options in ((), ("--stages", "3", "--resident", "S")):
+        package = suite.work / "helmholtz.rhz"
+        ok(suite, "compile", helmholtz, "--numbers", "fixed<8,24>", "--device",
+           "xcu280", *options, "-o", package)
+        ok(suite, "report", package)
+        page = drawn_page(suite, package / "report.html")
+        missing = {"Parts of an element", "Memories of the unit",
+                   "Resources"} - set(page.headings)
+        suite.check(not missing, f"sections {missing} are missing")
+
+
 def baseline(suite):
     """ONNX Runtime's baseline, measured here."""
     package = suite.work / "digits.rhz"
