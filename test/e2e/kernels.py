@@ -576,6 +576,14 @@ def kernel_parallel(suite):
         result = suite.run("compile", chain, option)
         suite.check(result.status == 2 and "name a --device" in result.err,
                     f"{option}: {result.err}", result.command)
+    # Doubles as they are: contractions become loop nests first.
+    package = suite.work / "native.rhz"
+    result = suite.run("compile", helmholtz_of(suite, 4), "--device", "xcu280",
+                       "--goal", "max-throughput,dsp=60", "-o", package)
+    suite.check(result.status == 0, f"doubles {result.message}", result.command)
+    result = suite.run("simulate", package, "-n", "2", "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"doubles: {result.json} {result.message}", result.command)
 
 
 def kernel_refusals(suite):
