@@ -2,7 +2,6 @@
 // Kernels from file to folder, to results, and extracted from host files.
 #include "rhizome/KernelCommands/Kernel.h"
 #include "KernelFile.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -276,21 +275,6 @@ static bool isAnnotated(mlir::func::FuncOp func) {
       .wasInterrupted();
 }
 
-/// Contractions and other named operations become loop nests with a body, of
-/// which sums can be split and hardware be built.
-static void generalize(mlir::func::FuncOp kernel) {
-  mlir::IRRewriter rewriter(kernel.getContext());
-  kernel.walk([&](mlir::linalg::LinalgOp op) {
-    if (mlir::isa<mlir::linalg::GenericOp, mlir::linalg::FillOp>(op))
-      return;
-    mlir::DictionaryAttr attributes = op->getDiscardableAttrDictionary();
-    rewriter.setInsertionPoint(op);
-    if (auto generic = mlir::linalg::generalizeNamedOp(rewriter, op);
-        succeeded(generic))
-      (*generic)->setDiscardableAttrs(attributes);
-  });
-}
-
 /// Applies the chosen formats and orders of sums to a kernel; returns whether
 /// there are any formats.
 static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
@@ -303,7 +287,7 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
   };
   if (!options.numbers.format && !isAnnotated(loaded.func)) {
     if (!options.sums.empty())
-      generalize(loaded.func);
+      gen::hls::generalizeAll(loaded.func);
     if (llvm::Error error = splitAll())
       return std::move(error);
     return false;
@@ -366,7 +350,7 @@ kernelcommands::readNumbered(const std::string &path,
   if (!chosen)
     return chosen.takeError();
   if (!*chosen)
-    generalize(loaded->func);
+    gen::hls::generalizeAll(loaded->func);
   gen::hls::separateParts(loaded->func);
   NumberedKernel out;
   mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();

@@ -175,17 +175,7 @@ Value callOf(Operation &op, Function function, ModuleOp module) {
 }
 } // namespace
 
-void realsToPatterns(func::FuncOp kernel) {
-  // A kernel in formats has reals only at its border.
-  bool isInReals = false, areAllConvertible = true;
-  for (Operation &op : kernel.getBody().front()) {
-    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
-      isInReals |= llvm::all_of(op.getOperandTypes(), isReal);
-    op.walk(
-        [&](Operation *inner) { areAllConvertible &= isConvertible(*inner); });
-  }
-  if (!isInReals || !areAllConvertible)
-    return;
+void generalizeAll(func::FuncOp kernel) {
   IRRewriter rewriter(kernel.getContext());
   for (auto op : llvm::make_early_inc_range(
            kernel.getBody().front().getOps<linalg::LinalgOp>())) {
@@ -197,6 +187,20 @@ void realsToPatterns(func::FuncOp kernel) {
         succeeded(generic))
       (*generic)->setDiscardableAttrs(attributes);
   }
+}
+
+void realsToPatterns(func::FuncOp kernel) {
+  // A kernel in formats has reals only at its border.
+  bool isInReals = false, areAllConvertible = true;
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      isInReals |= llvm::all_of(op.getOperandTypes(), isReal);
+    op.walk(
+        [&](Operation *inner) { areAllConvertible &= isConvertible(*inner); });
+  }
+  if (!isInReals || !areAllConvertible)
+    return;
+  generalizeAll(kernel);
   auto module = kernel->getParentOfType<ModuleOp>();
   auto retype = [](Value v) { v.setType(patternsOf(v.getType())); };
   SmallVector<Operation *> computing;

@@ -26,6 +26,10 @@ mlir::Value baseOf(mlir::Value tensor);
 /// nothing needs any longer what was there.
 bool isInPlace(mlir::tensor::InsertSliceOp insert);
 
+/// Makes loop nests with bodies of contractions and other named operations, so
+/// that sums can be split and hardware be built.
+void generalizeAll(mlir::func::FuncOp kernel);
+
 /// Before conversion to integers: copies parts of tensors, and tensors that are
 /// put together, wherever a part cannot be computed in its place.
 void separateParts(mlir::func::FuncOp kernel);
