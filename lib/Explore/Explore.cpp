@@ -135,14 +135,48 @@ static double memoryBitsOf(const Cluster &cluster, bool withUltra) {
   return bits;
 }
 
-/// Whether all memories and LUTs together could hold a network's weights.
-static bool couldHold(func::FuncOp network, const Cluster &cluster,
-                      bool withUltra) {
+/// The bits that all memories and LUTs together hold.
+static double bitsOf(const Cluster &cluster, bool withUltra) {
   constexpr double kLutBits = 64; // of a table with six inputs
   double bits = memoryBitsOf(cluster, withUltra);
   for (const ClusterPlace &place : cluster.places)
     bits += availableOn(place).lut() * kLutBits;
-  return weightBitsOf(network) <= bits;
+  return bits;
+}
+
+/// Whether these could hold a network's weights.
+static bool couldHold(func::FuncOp network, const Cluster &cluster,
+                      bool withUltra) {
+  return weightBitsOf(network) <= bitsOf(cluster, withUltra);
+}
+
+/// The bits of those weights that are not zero: circuits leave the others out.
+static double usedBitsOf(func::FuncOp network) {
+  double bits = 0;
+  for (Operation &op : network.getBody().front()) {
+    if (!isa<osa::Conv2dOp, osa::DenseOp>(op) ||
+        !osa::isConstantInts(op.getOperand(1)))
+      continue;
+    int64_t used = 0;
+    osa::forConstantInts(op.getOperand(1),
+                         [&](int64_t weight) { used += weight != 0; });
+    bits +=
+        double(used) * num::elementInt(op.getOperand(1).getType()).getWidth();
+  }
+  return bits;
+}
+
+Limit weightsExceed(func::FuncOp network, const Goal &goal,
+                    const Cluster &cluster) {
+  const Cluster allowed = withinParts(cluster, goal);
+  Limit limit;
+  if (mayStream(allowed))
+    return limit;
+  limit.needed = usedBitsOf(network);
+  limit.available = bitsOf(allowed, /*withUltra=*/true);
+  if (limit.needed > limit.available)
+    limit.kind = Limit::Kind::Weights;
+  return limit;
 }
 
 /// Whether weights take so much of a chip's memories that each layer should

@@ -10,6 +10,11 @@ static std::string resourceText(const Limit &limit) {
                        limit.needed, limit.available);
 }
 
+static std::string bitsText(double bits) {
+  return bits < 1e6 ? llvm::formatv("{0:F1} kbit", bits * 1e-3)
+                    : llvm::formatv("{0:F1} Mbit", bits * 1e-6);
+}
+
 std::string describe(const Limit &limit) {
   switch (limit.kind) {
   case Limit::Kind::None:
@@ -23,6 +28,9 @@ std::string describe(const Limit &limit) {
            "', " + resourceText(limit);
   case Limit::Kind::Resource:
     return resourceText(limit);
+  case Limit::Kind::Weights:
+    return "the weights alone take " + bitsText(limit.needed) +
+           ", all memories and LUTs hold " + bitsText(limit.available);
   case Limit::Kind::Bandwidth:
     return llvm::formatv("the memory '{0}': {1:F0} bytes a frame, {2:F0} in "
                          "the time of one",

@@ -416,6 +416,27 @@ Compilation::exploreClocks(const explore::Goal &wanted,
   return best;
 }
 
+/// Refuses at once what bits alone rule out.
+Status Compilation::holdWeights(const explore::Goal &wanted) {
+  if (request.acceptNearest || request.describesNearest)
+    return Done();
+  result.cause = explore::weightsExceed(network(), wanted, targets.places);
+  if (result.cause.isNone())
+    return Done();
+  result.limit = describe(result.cause);
+  Plan &none = result.plan;
+  none.model = modelNameOf(request);
+  none.cluster = targets.cluster;
+  none.device = targets.devices[0].name;
+  none.goal = goalText;
+  Failure failure(Failure::Kind::Infeasible, whyNone(result),
+                  "take a device with more memory, or with memory outside the "
+                  "chip, or fewer bits; --accept-nearest shows how much the "
+                  "nearest plan needs");
+  failure.detail = result;
+  return failure;
+}
+
 Status Compilation::explore() {
   llvm::append_range(result.notes, targets.notes);
   if (const size_t places = targets.places.places.size();
@@ -446,6 +467,8 @@ Status Compilation::explore() {
   }
   if (llvm::Error error = addHomes(request.weights, steering))
     return failed(Failure::Kind::Input, std::move(error));
+  if (Status fits = holdWeights(wanted); !fits)
+    return fits;
   auto start = std::chrono::steady_clock::now();
   FailureOr<explore::Result> found =
       request.clockMhz == TargetChoice::kBestClock

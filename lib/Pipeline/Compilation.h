@@ -67,6 +67,7 @@ private:
   Status quantize();
   Status integerize();
   void settleHomes();
+  Status holdWeights(const explore::Goal &wanted);
   Status waitForStates(explore::Goal &wanted);
   mlir::FailureOr<explore::Result>
   exploreClocks(const explore::Goal &wanted, const explore::Steering &steering);

@@ -90,7 +90,7 @@ static Result<CompileResult> compileOrExplore(const CompileRequest &request,
       Failure failure = std::move(done.failure());
       // What explore tells of the nearest plan too.
       if (auto *nearest = std::any_cast<CompileResult>(&failure.detail);
-          nearest && !write) {
+          nearest && !nearest->plan.nodes.empty() && !write) {
         if (auto found = compilation.analysis())
           nearest->analysis = std::move(*found);
         else

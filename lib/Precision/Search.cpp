@@ -189,6 +189,7 @@ Result<pipeline::CompileResult> Search::planWith(const Widths &widths,
   }
   compile.goal = text;
   compile.progress = nullptr;
+  compile.describesNearest = true;
   auto explored = pipeline::exploreModel(compile);
   if (explored)
     return explored;

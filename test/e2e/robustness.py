@@ -378,6 +378,19 @@ def bad_options(suite):
     answer = result.json or {}
     suite.check(result.status == 0 and answer.get("ok") and target.exists(),
                 "the nearest is built on request", result.command)
+    # More bits than there are: said at once, without a nearest plan.
+    few = ["compile", GOOD, "--device", "ice40-hx8k", "--goal",
+           "max-throughput,lut=10,bram=0", "-o", target, "--json"]
+    result = suite.run(*few)
+    answer = result.json or {}
+    suite.check(result.status == 1 and "nearest" not in answer
+                and re.match("the weights alone take .* kbit, all memories and "
+                             "LUTs hold 0.6 kbit", answer.get("limit", "")),
+                f"too many bits: {answer}", result.command)
+    result = suite.run("explore", *few[1:6])
+    suite.check(result.status == 1 and "the weights alone take" in result.err
+                and "remedy: take a device with more memory" in result.err,
+                f"... for people: {result.err}", result.command)
     result = suite.run("compile", GOOD, "--goal", "throughput=1000/s,lut=2000",
                        "-o", suite.work / "large.rhz", "--json",
                        "--accept-nearest")

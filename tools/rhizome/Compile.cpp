@@ -14,11 +14,11 @@ using namespace rhizome::pipeline;
 
 /// The alternatives that were rejected.
 static llvm::json::Object nearestJson(const CompileResult &result) {
-  return llvm::json::Object{
-      {"ok", false},
-      {"fits", result.fits},
-      {"limit", result.limit},
-      {"nearest", rhizome::toJson(result.plan.predicted)}};
+  llvm::json::Object object{
+      {"ok", false}, {"fits", result.fits}, {"limit", result.limit}};
+  if (!result.plan.nodes.empty())
+    object["nearest"] = rhizome::toJson(result.plan.predicted);
+  return object;
 }
 
 static llvm::json::Object toJson(const CompileResult &result) {

@@ -23,19 +23,21 @@ static llvm::json::Object toJson(CompileResult &result, bool ok) {
                            {"nodes", other.nodes},
                            {"throughput_per_s", other.throughputPerS},
                            {"why", other.why}});
-  return llvm::json::Object{{"ok", ok},
-                            {"seconds", result.exploreSeconds},
-                            {"goal", plan.goal},
-                            {"nodes", nodesJson(plan)},
-                            {"predicted", rhizome::toJson(plan.predicted)},
-                            {"bound", plan.boundPerS},
-                            {"bottleneck", plan.bottleneck},
-                            {"bottleneck_kind", plan.bottleneckKind},
-                            {"fits", result.fits},
-                            {"limit", result.limit},
-                            {"alternatives", std::move(others)},
-                            {"tasks", toJSON(plan.tasks)},
-                            {"analysis", std::move(result.analysis)}};
+  return llvm::json::Object{
+      {"ok", ok},
+      {"seconds", result.exploreSeconds},
+      {"goal", plan.goal},
+      {"nodes", nodesJson(plan)},
+      {"predicted", plan.nodes.empty() ? llvm::json::Value(nullptr)
+                                       : rhizome::toJson(plan.predicted)},
+      {"bound", plan.boundPerS},
+      {"bottleneck", plan.bottleneck},
+      {"bottleneck_kind", plan.bottleneckKind},
+      {"fits", result.fits},
+      {"limit", result.limit},
+      {"alternatives", std::move(others)},
+      {"tasks", toJSON(plan.tasks)},
+      {"analysis", std::move(result.analysis)}};
 }
 
 static int runExplore(CompileRequest request, bool json) {

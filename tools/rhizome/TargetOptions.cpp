@@ -339,7 +339,7 @@ void cli::printNodes(const Plan &plan) {
 
 int cli::failCompile(const Failure &failure, bool json) {
   const CompileResult *nearest = nearestOf(failure);
-  if (!nearest)
+  if (!nearest || nearest->plan.nodes.empty())
     return failWith(failure, json);
   printNotes(nearest->notes);
   llvm::errs() << errorLabel() << withoutControls(failure.reason()) << "\n  "

@@ -202,6 +202,12 @@ struct Result {
   int64_t devices() const;
 };
 
+/// That a network's weights alone are more bits than all memories and LUTs
+/// hold, within the goal, and that none can be read from outside: no plan fits.
+/// Nothing is explored for this.
+Limit weightsExceed(mlir::func::FuncOp network, const Goal &goal,
+                    const Cluster &cluster);
+
 /// Explores and builds `@node0`, `@node1`, … and their designs after `network`
 /// in its module; a design of one device computes `network` itself. All
 /// operations must be covered. If the goal can't be met the result is the

@@ -16,6 +16,7 @@ struct Limit {
     Stage,        ///< `stage` has nothing as fast that a device could hold
     StageAlone,   ///< `stage` alone exceeds `device`, which suits it best
     Resource,     ///< one resource
+    Weights,      ///< bits of weights alone, of all memories and LUTs
     Bandwidth,    ///< the rate of an off-chip memory
     AllResources, ///< the resources of all devices together
     HostLink,     ///< what the host sends and receives

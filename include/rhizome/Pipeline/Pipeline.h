@@ -40,6 +40,9 @@ struct CompileRequest : planbuild::TargetChoice {
   /// stops before, the module's file, "" or "-" for the result's `text`.
   std::string output;
   bool acceptNearest = false;
+  /// Whether an Infeasible failure has the nearest plan even where the weights
+  /// alone say that nothing fits.
+  bool describesNearest = false;
   /// Also the model as machine code for this processor, by LLVM's name; "":
   /// without.
   std::string objectCpu;
@@ -82,13 +85,15 @@ struct CompileResult {
 
 /// The phases from `from` to `to`. What is written is written whole or not at
 /// all. Where the goal cannot be met and `acceptNearest` is not set, the
-/// Failure is Infeasible and has the nearest plan.
+/// Failure is Infeasible and has the nearest plan, unless the weights alone are
+/// too many bits.
 Result<CompileResult> compileModel(const CompileRequest &request);
 
 /// The same as far as the plan; nothing is written.
 Result<CompileResult> exploreModel(const CompileRequest &request);
 
-/// The nearest plan that an Infeasible failure brings; null for other kinds.
+/// What an Infeasible failure says besides: the limit, and the nearest plan,
+/// which has no nodes if there is none. Null for other kinds.
 const CompileResult *nearestOf(const Failure &failure);
 
 /// Which generators can build each operation of a model, and what the host
