@@ -3,6 +3,7 @@
 // blocks, and homes of weights. Building a plan takes longer than solving for
 // it, so plans are built in the order of the solver's promises.
 #include "rhizome/Explore/Explore.h"
+#include "Repeat.h"
 #include "Sharing.h"
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -496,16 +497,11 @@ FailureOr<Result> Pricing::plan(double below) {
 }
 } // namespace
 
-FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
-                          const Cluster &cluster, const Steering &steering) {
-  Result refusal;
-  func::FuncOp base = splitAs(network, steering.splits, refusal.refused);
-  if (!refusal.refused.empty()) {
-    base.erase();
-    return refusal;
-  }
+/// The best plan of a network as it is.
+static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
+                                     const Cluster &cluster,
+                                     const Steering &steering) {
   Cluster allowed = withinParts(cluster, goal);
-  std::vector<Split> asked = wholeIds(network, steering.splits);
   FailureOr<Result> result = Pricing(base, goal, allowed, steering).run();
   // If there are DSP blocks, some operations are only offered with them, so
   // a few may be worse than none; a plan may also use none.
@@ -522,10 +518,77 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
       keepBetter(*result, std::move(*other), goal);
     }
   }
+  return result;
+}
+
+/// The shares of all devices that a plan takes.
+static double shareOf(const Result &plan, const Cluster &cluster) {
+  double share = 0;
+  for (const NodeResult &node : plan.nodes)
+    for (size_t k = 0; k < kResourceNames.size(); ++k)
+      if (double all =
+              available(cluster.places[size_t(node.place)].capacity, k))
+        share += node.resources.amount[k] / all * node.copies;
+  return share;
+}
+
+/// The plan in which chains of equal blocks are bodies, if it serves the goal
+/// better than `plan`, which is then erased. A body takes its time for each
+/// trip, so it is for goals that leave time, and for networks that fit no other
+/// way.
+static LogicalResult tryBodies(func::FuncOp network, const Goal &goal,
+                               const Cluster &cluster,
+                               FailureOr<Result> &plan) {
+  if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||
+      goal.latency > 0 ||
+      (plan->fits && plan->meetsGoal && goal.kind == Goal::Kind::MaxThroughput))
+    return success();
+  std::vector<Repeat> repeats = findRepeats(network);
+  if (repeats.empty())
+    return success();
+  Refusals refused;
+  func::FuncOp folded = foldAs(network, repeats, refused);
+  if (!refused.empty())
+    return success();
+  FailureOr<Result> other = exploreBase(folded, goal, cluster, {});
+  eraseFolded(folded);
+  if (failed(other))
+    return failure();
+  auto rank = [&](const Result &one) {
+    return std::tuple(!one.refused.empty(), !one.fits, !one.meetsGoal,
+                      goal.kind == Goal::Kind::MaxThroughput ? one.seconds : 0,
+                      shareOf(one, cluster));
+  };
+  if (rank(*other) < rank(*plan)) {
+    std::swap(*plan, *other);
+    plan->repeats = std::move(repeats);
+  }
+  erase(*other);
+  return success();
+}
+
+FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
+                          const Cluster &cluster, const Steering &steering) {
+  Result refusal;
+  func::FuncOp base =
+      alteredAs(network, steering.splits, steering.repeats, refusal.refused);
+  if (!refusal.refused.empty()) {
+    if (base != network)
+      base.erase();
+    return refusal;
+  }
+  std::vector<Split> splits = wholeIds(network, steering.splits);
+  std::vector<Repeat> repeats = wholeIds(network, steering.repeats);
+  FailureOr<Result> result = exploreBase(base, goal, cluster, steering);
   if (base != network) {
-    base.erase();
-    if (succeeded(result))
-      result->splits = std::move(asked);
+    eraseFolded(base);
+    if (succeeded(result)) {
+      result->splits = std::move(splits);
+      result->repeats = std::move(repeats);
+    }
+  } else if (succeeded(result) && steering.isEmpty() &&
+             failed(tryBodies(network, goal, cluster, result))) {
+    return failure();
   }
   if (succeeded(result))
     renumberValues(*result);

@@ -8,6 +8,7 @@
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Generator/Delay.h"
 #include "rhizome/Generator/Shared.h"
+#include "rhizome/Generator/Trips.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Parallel.h"
 #include <numeric>
@@ -559,6 +560,31 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
     }
 }
 
+/// Of an operation in a body, the offers for all trips.
+std::vector<Offer> &Menu::tripsOffers(int kind, int s, std::vector<Offer> &all,
+                                      bool byFormat) {
+  const int64_t trips = tripsOf(order[s]);
+  const bool alike = areAlike(eachTrip(order[s]));
+  // Of one that is not complete, its units tell later.
+  std::vector<Offer> once;
+  llvm::copy_if(all, std::back_inserter(once), [&](const Offer &offer) {
+    return !offer.sketch.empty() || gen::onTrips(offer, trips, alike);
+  });
+  std::vector<Offer> &made = onTrips.emplace_back();
+  auto add = [&](Offer &offer) {
+    complete(offer, kind, s);
+    if (auto repeated = gen::onTrips(offer, trips, alike)) {
+      finishOffer(*repeated, *devices[kind]);
+      made.push_back(std::move(*repeated));
+    }
+  };
+  for (int o : frontOf(kind, once, byFormat))
+    add(once[size_t(o)]);
+  if (made.empty())
+    llvm::for_each(once, add);
+  return made;
+}
+
 /// A stage by itself.
 void Menu::addStage(int kind, int s, const Steering &steering,
                     OfferCache &cache) {
@@ -570,9 +596,11 @@ void Menu::addStage(int kind, int s, const Steering &steering,
   // formats.
   bool isNamed = pin && !pin->option.empty();
   std::vector<std::optional<BeatFormat>> upstream;
+  const int64_t trips = tripsOf(op);
   auto mayCome = [&](const BeatFormat &format) {
-    if (!llvm::is_contained(upstream, std::optional(format)))
-      upstream.push_back(format);
+    const std::optional<BeatFormat> once = overTrips(format, trips);
+    if (!llvm::is_contained(upstream, once))
+      upstream.push_back(once);
   };
   for (int t : posed.stages[s].operands) {
     int producer = posed.tensors[t].producer;
@@ -616,20 +644,25 @@ void Menu::addStage(int kind, int s, const Steering &steering,
       all = &pinned.back();
   } else if (isOwn) {
     for (int o : frontOf(kind, *all, follows))
-      free[kind][s].push_back((*all)[o].outputs[0]);
+      free[kind][s].push_back(timesTrips((*all)[o].outputs[0], trips));
     pinned.emplace_back();
     llvm::copy_if(*all, std::back_inserter(pinned.back()), isPinned);
     all = &pinned.back();
   }
+  if (trips > 1)
+    all = &tripsOffers(kind, s, *all, follows);
   for (int o : frontOf(kind, *all, follows)) {
     Offer &offer = (*all)[o];
     Choice choice = choiceOf(kind, offer, costOf(kind, offer));
-    for (const BeatFormat &f : offer.inputs)
+    // What comes back to an entry is no operand.
+    for (const BeatFormat &f :
+         ArrayRef(offer.inputs).take_front(posed.stages[s].operands.size()))
       choice.in.push_back(numberOf(f));
     choice.out = numberOf(offer.outputs[0]);
     posed.kinds[kind].choices[s].push_back(std::move(choice));
     offers[kind][s].push_back(&offer);
   }
+
   assert(!posed.kinds[kind].choices[s].empty() && "covered, but no offer");
 }
 

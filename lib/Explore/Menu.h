@@ -55,10 +55,14 @@ public:
   int64_t wires(int tensor, int format) override;
 
 private:
+  std::vector<gen::Offer> &
+  tripsOffers(int kind, int stage, std::vector<gen::Offer> &all, bool byFormat);
   std::vector<mlir::Operation *> order;
   std::vector<OperationId> ids; ///< of these
   const Cluster &cluster;
   std::vector<const gen::DeviceContext *> devices; ///< by kind
+  /// Offers for operations of bodies.
+  std::deque<std::vector<gen::Offer>> onTrips;
   /// By kind and stage; the cache's or of `pinned`.
   std::vector<std::vector<std::vector<gen::Offer *>>> offers;
   std::deque<std::vector<gen::Offer>> pinned;

@@ -3,6 +3,7 @@
 // is found again in a menu whose operations are pinned to these.
 #include "rhizome/Explore/Record.h"
 #include "Realize.h"
+#include "Repeat.h"
 #include "Split.h"
 #include "mlir/IR/Builders.h"
 
@@ -85,6 +86,15 @@ flow::PlanOp record(const Result &result, StringRef goal, ModuleOp module) {
     op.addAttribute("parts", b.getI64IntegerAttr(split.parts));
     b.create(op);
   }
+  for (const Repeat &repeat : result.repeats) {
+    OperationState op(loc, flow::RepeatOp::getOperationName());
+    op.addAttribute("node", b.getStringAttr(repeat.of.node));
+    op.addAttribute("op", b.getStringAttr(repeat.of.op));
+    op.addAttribute("nth", b.getI64IntegerAttr(repeat.of.nth));
+    op.addAttribute("length", b.getI64IntegerAttr(repeat.length));
+    op.addAttribute("trips", b.getI64IntegerAttr(repeat.trips));
+    b.create(op);
+  }
   for (const NodeResult &node : result.nodes)
     recordNode(b, node, loc);
   for (const Result::Other &other : result.others) {
@@ -159,6 +169,11 @@ static void readWhole(flow::PlanOp plan, Result &result) {
     result.splits.push_back(
         {{split.getNode().str(), split.getOp().str(), int(split.getNth())},
          int(split.getParts())});
+  for (auto repeat : plan.getBody().getOps<flow::RepeatOp>())
+    result.repeats.push_back(
+        {{repeat.getNode().str(), repeat.getOp().str(), int(repeat.getNth())},
+         int(repeat.getLength()),
+         int(repeat.getTrips())});
   for (auto other : plan.getBody().getOps<flow::AlternativeOp>())
     result.others.push_back({other.getWhat().str(), other.getWhy().str(),
                              int64_t(other.getNodes()),
@@ -307,7 +322,8 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
                           const Goal &goal, const Cluster &cluster) {
   Result whole;
   readWhole(plan, whole);
-  func::FuncOp base = splitAs(network, whole.splits, whole.refused);
+  func::FuncOp base =
+      alteredAs(network, whole.splits, whole.repeats, whole.refused);
   FailureOr<Result> result = std::move(whole);
   if (result->refused.empty()) {
     Steering steering;
@@ -342,7 +358,7 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
     }
   }
   if (base != network)
-    base.erase();
+    eraseFolded(base);
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Shared.h"
+#include "rhizome/Generator/Trips.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/Support/Parallel.h"
@@ -363,7 +364,10 @@ private:
     }
     const Generator *generator = findGenerator(offer.generator);
     assert(generator && "an offer comes from a generator");
-    generator->build(region, offer, images);
+    if (const int64_t trips = tripsOf(region.front()); trips > 1)
+      buildTrips(*generator, region, offer, images);
+    else
+      generator->build(region, offer, images);
 
     SmallVector<Value> inputs;
     for (auto [value, format] : llvm::zip_equal(region.ins(), offer.inputs))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The input and output streams of a region.
 #include "rhizome/Generator/Region.h"
+#include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -39,6 +40,11 @@ Region::Region(llvm::ArrayRef<Operation *> ops)
     for (Value v : op->getResults())
       if (isSingle() || isReadOutside(v, inside))
         results.push_back(v);
+    // What comes back from the end of its body.
+    if (auto enter = dyn_cast<flow::EnterOp>(op))
+      for (auto leave : op->getBlock()->getOps<flow::LeaveOp>())
+        if (leave.getBody() == enter.getBody())
+          inputs.push_back(leave.getInput());
   }
 }
 
@@ -53,6 +59,8 @@ Region Region::joined(llvm::ArrayRef<Region> members) {
 }
 
 Region Region::with(llvm::ArrayRef<Operation *> others) const {
+  if (isa<flow::EnterOp>(front()))
+    return Region(others);
   Region same = *this;
   same.operations.assign(others.begin(), others.end());
   auto counterpart = [&](Value v, auto &&list) -> Value {

@@ -288,6 +288,16 @@ void print(json::OStream &os, const Alternative &other) {
   });
 }
 
+void print(json::OStream &os, const PlannedRepeat &repeat) {
+  os.object([&] {
+    os.attribute("name", repeat.name);
+    os.attribute("op", repeat.op);
+    os.attribute("nth", repeat.nth);
+    os.attribute("length", repeat.length);
+    os.attribute("trips", repeat.trips);
+  });
+}
+
 void print(json::OStream &os, const PlannedSplit &split) {
   os.object([&] {
     os.attribute("name", split.name);
@@ -351,6 +361,8 @@ std::string rhizome::printPlan(const Plan &plan) {
     number(os, "bound_per_s", plan.boundPerS);
     printAll(os, "alternatives", plan.alternatives);
     printAll(os, "splits", plan.splits);
+    if (!plan.repeats.empty())
+      printAll(os, "repeats", plan.repeats);
     number(os, "luts_of_a_block", plan.lutsOfABlock);
     os.attribute("tasks", toJSON(plan.tasks));
     printAll(os, "nodes", plan.nodes);

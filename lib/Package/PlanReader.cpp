@@ -102,6 +102,24 @@ static bool fromJSON(const json::Value &value, PlannedDie &d, json::Path path) {
          map.map("wires_available", d.wiresAvailable);
 }
 
+static bool fromJSON(const json::Value &value, PlannedRepeat &r,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  if (!map || !map.map("name", r.name) || !map.map("op", r.op) ||
+      !map.map("nth", r.nth) || !map.map("length", r.length) ||
+      !map.map("trips", r.trips))
+    return false;
+  if (r.length < 1 || r.length > 65535) {
+    path.field("length").report("expected 1..65535");
+    return false;
+  }
+  if (r.trips < 2 || r.trips > 65535) {
+    path.field("trips").report("expected 2..65535");
+    return false;
+  }
+  return true;
+}
+
 static bool fromJSON(const json::Value &value, PlannedSplit &s,
                      json::Path path) {
   json::ObjectMapper map(value, path);
@@ -336,7 +354,7 @@ static bool fromJSON(const json::Value &value, Plan &p, json::Path path) {
          map.map("bottleneck_kind", p.bottleneckKind) &&
          map.map("bound_per_s", p.boundPerS) &&
          map.map("alternatives", p.alternatives) &&
-         map.map("splits", p.splits) &&
+         map.map("splits", p.splits) && map.mapOptional("repeats", p.repeats) &&
          map.map("luts_of_a_block", p.lutsOfABlock) &&
          map.map("tasks", p.tasks) && map.map("nodes", p.nodes) &&
          map.map("channels", p.channels) && map.map("links", p.links) &&

@@ -239,6 +239,9 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
   for (const explore::Split &split : result.splits)
     plan.splits.push_back(
         {split.of.node, split.of.op, split.of.nth, split.parts});
+  for (const explore::Repeat &repeat : result.repeats)
+    plan.repeats.push_back({repeat.of.node, repeat.of.op, repeat.of.nth,
+                            repeat.length, repeat.trips});
   plan.lutsOfABlock = result.lutsOfABlock;
   predictWhole(plan, result);
   plan.boundPerS = 1 / result.bound;

@@ -40,16 +40,19 @@ public:
                      ? nullptr
                      : dyn_cast_or_null<yaml::MappingNode>(document->getRoot());
     if (!root)
-      fail(1, "expected a mapping with the keys 'nodes' and 'splits'");
+      fail(1, "expected a mapping with the keys 'nodes', 'splits' and "
+              "'repeats'");
     else
       mapping(*root, [&](const std::string &key, yaml::Node &value) {
         if (key == "nodes")
           nodes(value);
         else if (key == "splits")
           splits(value);
+        else if (key == "repeats")
+          repeats(value);
         else
           fail(lineOf(value),
-               "unknown key '" + key + "'; known are: nodes, splits");
+               "unknown key '" + key + "'; known are: nodes, splits, repeats");
       });
     if (!problem.empty())
       return createStringError("%s:%u: %s", path.c_str(), problemLine,
@@ -130,6 +133,11 @@ private:
   void splits(yaml::Node &all) {
     mapping(all, [&](const std::string &name, yaml::Node &value) {
       steering.splits.push_back({{name}, int(number(value, 2))});
+    });
+  }
+  void repeats(yaml::Node &all) {
+    mapping(all, [&](const std::string &name, yaml::Node &value) {
+      steering.repeats.push_back({{name}, 0, int(number(value, 2))});
     });
   }
 };
@@ -228,6 +236,10 @@ planbuild::steeringOf(const std::string &path,
   for (const PlannedSplit &split : plan->splits)
     steering.splits.push_back(
         {{split.name, split.op, int(split.nth)}, int(split.parts)});
+  for (const PlannedRepeat &repeat : plan->repeats)
+    steering.repeats.push_back({{repeat.name, repeat.op, int(repeat.nth)},
+                                int(repeat.length),
+                                int(repeat.trips)});
   int place = 0;
   for (const PlannedNode &node : plan->nodes) {
     while (place < int(cluster.places.size()) &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix times vector in folds: Pixels x Pe dot products over Simd lanes a
 // cycle, Folds firings a result, OutFolds weight sets in turn. Weights and
-// biases lie in memories. Push comes 5 + M + clog2(Simd) cycles after the fire for
+// biases lie in memories; several Trips have their own, each for Uses vectors in a
+// row. Push comes 5 + M + clog2(Simd) cycles after the fire for
 // Style 0 and 1, M being the stages of rhz_mul; for Style 2 (two products in a
 // DSP48E2) and 3 (in a DSP48E1) it is 8 + C + clog2(N) with N = ceil(Simd/M)
 // cascades of C = ceil(Simd/N) DSPs, M = 7 for signed and 4 for unsigned x, in Style
@@ -16,6 +17,8 @@ module rhz_matvec #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     WeightFile = "",
   parameter     BiasFile   = "",
@@ -52,23 +55,18 @@ module rhz_matvec #(
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int SumWidth = XWidth + WWidth + $clog2(Simd);
-  localparam int Words  = OutFolds * Folds;
+  localparam int Words  = Trips * OutFolds * Folds;
   localparam int AddrW  = (Words > 1) ? $clog2(Words) : 1;
-  localparam int FoldW  = (Folds > 1) ? $clog2(Folds) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_matvec: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, fire, last_fold, unused_last;
+  logic credit, fire, last_fold;
   logic [AddrW-1:0] addr, addr_q;
-  logic [FoldW-1:0] unused_fold;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
-  rhz_counter #(.Count(Words)) u_addr (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(addr), .last_o(unused_last)
-  );
-  rhz_counter #(.Count(Folds)) u_fold (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_fold), .last_o(last_fold)
+  rhz_fold #(.Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses)) u_fold (
+    .clk_i, .rst_ni, .en_i(fire), .addr_o(addr), .last_o(last_fold)
   );
 
   logic [DotStage:0] unused_valid, result;
@@ -176,14 +174,14 @@ module rhz_matvec #(
   // The bias is read late: its address counts the results that pass.
   logic [Pe*AccWidth-1:0] bias;
   if (Bias != 0) begin : gen_bias
-    localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+    localparam int Biases = Trips * OutFolds;
+    localparam int OutW   = (Biases > 1) ? $clog2(Biases) : 1;
     logic [OutW-1:0] index;
-    logic unused_index_last;
-    rhz_counter #(.Count(OutFolds)) u_index (
-      .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(index), .last_o(unused_index_last)
+    rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+      .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(index)
     );
     rhz_rom #(
-      .Width(Pe * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
+      .Width(Pe * AccWidth), .Words(Biases), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;

@@ -5,7 +5,8 @@
 // complete a result. A push comes Arrival - 3 cycles (Style 2 and 3: Arrival - 2)
 // later than in rhz_matvec. With several Positions, as many results come about
 // together: every word of weights is used by as many firings in a row, one for each
-// of them, and the sums wait their turn.
+// of them, and the sums wait their turn. Several Trips have weights and biases
+// of their own, each for Uses vectors in a row (with Positions: groups of them).
 module rhz_matvec_fed #(
   parameter int Pixels   = 1,
   parameter int Pe       = 1,
@@ -16,6 +17,8 @@ module rhz_matvec_fed #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -24,7 +27,8 @@ module rhz_matvec_fed #(
   parameter int Depth    = 2,
   parameter int Latency  = 0,
   parameter int Arrival  = (Style >= 2) ? 2 : 3,
-  parameter int AddrWidth = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1
+  parameter int Words     = Trips * OutFolds * Folds,
+  parameter int AddrWidth = (Words > 1) ? $clog2(Words) : 1
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -55,16 +59,13 @@ module rhz_matvec_fed #(
   localparam int Push = DotStage + 2;
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int SumWidth = XWidth + WWidth + $clog2(Simd);
-  localparam int Words  = OutFolds * Folds;
-  localparam int FoldW  = (Folds > 1) ? $clog2(Folds) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_matvec_fed: Latency %0d given, %0d built", Latency, Lat);
   end
 
   localparam int PlaceW = (Positions > 1) ? $clog2(Positions) : 1;
-  logic credit, fire, last_fold, place_last, unused_last;
+  logic credit, fire, last_fold, place_last;
   logic [AddrWidth-1:0] addr;
-  logic [FoldW-1:0] unused_fold;
   logic [PlaceW-1:0] unused_place;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
@@ -72,11 +73,8 @@ module rhz_matvec_fed #(
   rhz_counter #(.Count(Positions)) u_place (
     .clk_i, .rst_ni, .en_i(fire), .value_o(unused_place), .last_o(place_last)
   );
-  rhz_counter #(.Count(Words)) u_addr (
-    .clk_i, .rst_ni, .en_i(fire && place_last), .value_o(addr), .last_o(unused_last)
-  );
-  rhz_counter #(.Count(Folds)) u_fold (
-    .clk_i, .rst_ni, .en_i(fire && place_last), .value_o(unused_fold), .last_o(last_fold)
+  rhz_fold #(.Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses)) u_fold (
+    .clk_i, .rst_ni, .en_i(fire && place_last), .addr_o(addr), .last_o(last_fold)
   );
 
   logic [DotStage:0] unused_valid, result;
@@ -149,19 +147,20 @@ module rhz_matvec_fed #(
   // The bias is read late: its address counts the results that pass.
   logic [Pe*AccWidth-1:0] bias;
   if (Bias != 0) begin : gen_bias
-    localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+    localparam int Biases = Trips * OutFolds;
+    localparam int OutW   = (Biases > 1) ? $clog2(Biases) : 1;
     logic [OutW-1:0] index;
-    logic unused_index_last, index_place_last;
+    logic index_place_last;
     logic [PlaceW-1:0] unused_index_place;
     rhz_counter #(.Count(Positions)) u_index_place (
       .clk_i, .rst_ni, .en_i(result[DotStage-2]), .value_o(unused_index_place),
       .last_o(index_place_last)
     );
-    rhz_counter #(.Count(OutFolds)) u_index (
-      .clk_i, .rst_ni, .en_i(result[DotStage-2] && index_place_last), .value_o(index), .last_o(unused_index_last)
+    rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+      .clk_i, .rst_ni, .en_i(result[DotStage-2] && index_place_last), .value_o(index)
     );
     rhz_rom #(
-      .Width(Pe * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
+      .Width(Pe * AccWidth), .Words(Biases), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;

@@ -12,6 +12,8 @@ module rhz_matvec_resident #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -35,7 +37,7 @@ module rhz_matvec_resident #(
   input  logic                          out_ready_i,
   output logic [Pixels*Pe*AccWidth-1:0] out_data_o
 );
-  localparam int Words = OutFolds * Folds;
+  localparam int Words = Trips * OutFolds * Folds;
   localparam int AddrW = (Words > 1) ? $clog2(Words) : 1;
   localparam int WeightStages = (Style >= 2) ? 1 : 2;
 
@@ -50,8 +52,8 @@ module rhz_matvec_resident #(
   );
   rhz_matvec_fed #(
     .Pixels(Pixels), .Pe(Pe), .Simd(Simd), .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth),
-    .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Bias(Bias), .BiasFile(BiasFile),
-    .Style(Style), .BiasBlock(BiasBlock), .Depth(Depth), .Latency(Latency)
+    .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses),
+    .Bias(Bias), .BiasFile(BiasFile), .Style(Style), .BiasBlock(BiasBlock), .Depth(Depth), .Latency(Latency)
   ) u_products (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,
     .out_data_o, .last_o(unused_last), .addr_o(addr), .w_i(w)

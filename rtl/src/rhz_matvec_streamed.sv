@@ -17,6 +17,8 @@ module rhz_matvec_streamed #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -41,7 +43,7 @@ module rhz_matvec_streamed #(
 );
   localparam int Word   = Pe * Simd * WWidth;
   localparam int Pieces = (Word + Beat - 1) / Beat;
-  localparam int AddrW  = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1;
+  localparam int AddrW  = (Trips * OutFolds * Folds > 1) ? $clog2(Trips * OutFolds * Folds) : 1;
   if (Words > 1 && Words * Word > Beat) begin : gen_bad_words
     initial $fatal(1, "rhz_matvec_streamed: %0d words of %0d bits in a beat of %0d",
                    Words, Word, Beat);
@@ -160,8 +162,8 @@ module rhz_matvec_streamed #(
   end
   rhz_matvec_fed #(
     .Pixels(Pixels), .Pe(Pe), .Simd(Simd), .XWidth(XWidth), .XSigned(XSigned), .WWidth(WWidth),
-    .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Bias(Bias), .BiasFile(BiasFile),
-    .Style(Style), .BiasBlock(BiasBlock), .Positions(Positions), .Depth(Depth), .Latency(Latency), .Arrival(1)
+    .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses),
+    .Bias(Bias), .BiasFile(BiasFile), .Style(Style), .BiasBlock(BiasBlock), .Positions(Positions), .Depth(Depth), .Latency(Latency), .Arrival(1)
   ) u_products (
     .clk_i, .rst_ni, .in_valid_i(in_valid_i && (here || !first)), .in_ready_o(ready), .in_data_i,
     .out_valid_o, .out_ready_i, .out_data_o, .last_o(last), .addr_o(unused_addr), .w_i(word_q)

@@ -4,7 +4,7 @@
 // m into m_hi·2^Split + m_lo, whose products are made apart, each in DSPs or
 // LUTs (Style, SplitStyle); in DSPs Slice > 0 cuts x (rhz_mul). Latency =
 // 6 + M + V, one more if split; M are the stages of the products, of two unlike
-// ones the larger.
+// ones the larger. Several Trips have their own m and o, each for Uses pixels in a row.
 module rhz_requant #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -18,6 +18,8 @@ module rhz_requant #(
   parameter int Lo       = -128,
   parameter int Hi       = 127,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Style      = 1,   // 0: product in LUTs, 1: in DSPs
   parameter int Split      = 0,
   parameter int SplitStyle = 0,   // of the low product
@@ -64,7 +66,8 @@ module rhz_requant #(
   localparam bit HighIsPower = Hi >= 0 && Hi < (1 << 30) && (Hi & (Hi + 1)) == 0;
   localparam int LowBit  = (LowIsPower && Low < 0) ? $clog2(-Low) : LevelWidth - 1;
   localparam int HighBit = HighIsPower ? $clog2(Hi + 1) : LevelWidth - 1;
-  localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+  localparam int Words = Trips * OutFolds;
+  localparam int OutW  = (Words > 1) ? $clog2(Words) : 1;
   if (Split > 0 && Split >= MulWidth) begin : gen_bad_split
     initial $fatal(1, "rhz_requant: Split %0d of a multiplier of %0d bits", Split, MulWidth);
   end
@@ -72,15 +75,15 @@ module rhz_requant #(
     initial $fatal(1, "rhz_requant: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, fire, unused_last;
+  logic credit, fire;
   logic [OutW-1:0] index, index_q;
   logic [Push:0] valid;
   logic unused_valid;
   assign in_ready_o = credit;
   assign fire = in_valid_i && credit;
   assign unused_valid = &{1'b0, valid};
-  rhz_counter #(.Count(OutFolds)) u_index (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(index), .last_o(unused_last)
+  rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+    .clk_i, .rst_ni, .en_i(fire), .value_o(index)
   );
   rhz_valid #(.Stages(Push)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
 
@@ -91,7 +94,7 @@ module rhz_requant #(
     .clk_i, .data_i(in_data_i), .data_o(x)
   );
   rhz_rom #(
-    .Width(Lanes * PairWidth), .Words(OutFolds), .Stages(2), .Block(Block), .File(ParamFile)
+    .Width(Lanes * PairWidth), .Words(Words), .Stages(2), .Block(Block), .File(ParamFile)
   ) u_params (.clk_i, .addr_i(index_q), .data_o(pairs));
 
   logic [Lanes*OffsetWidth-1:0] offset;   // stage 3 + MulStages
@@ -118,7 +121,7 @@ module rhz_requant #(
         logic signed [ProductWidth-1:0] product;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(MulWidth), .Style(Style),
-          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
+          .Constant((Words == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_mul (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth +: MulWidth]), .product_o(product)
@@ -132,14 +135,14 @@ module rhz_requant #(
         logic signed [SumWidth-1:0] low_q;
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(HighWidth), .Style(Style),
-          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
+          .Constant((Words == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_high (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i(pairs[l*PairWidth+Split +: MulWidth-Split]), .product_o(high)
         );
         rhz_mul #(
           .XWidth(InWidth), .XSigned(InSigned), .WWidth(Split + 1), .Style(SplitStyle),
-          .Constant((OutFolds == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
+          .Constant((Words == 1) ? 1 : 0), .Slice(Slice), .Stages(MulStages)
         ) u_low (
           .clk_i, .x_i(x[I*InWidth +: InWidth]),
           .w_i({1'b0, pairs[l*PairWidth +: Split]}), .product_o(low)

@@ -2,6 +2,7 @@
 // out = Base + Step·#{k : x >= T[c][k]} for ascending thresholds. Up to three
 // compare at once; more are searched by bisection, one bit in two cycles, each
 // bit with its own memory that holds only the thresholds it can meet.
+// Several Trips have their own thresholds, each for Uses pixels in a row.
 // Latency = 4 + V for Count <= 3, else 2 + 2·clog2(Count + 1) + V.
 module rhz_threshold #(
   parameter int Pixels   = 1,
@@ -13,6 +14,8 @@ module rhz_threshold #(
   parameter int Step     = 1,
   parameter int Count    = 3,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Block    = 0,   // 1: up to three thresholds lie in block RAM
   parameter     ParamFile = "",
   parameter int Depth    = 2,
@@ -32,20 +35,21 @@ module rhz_threshold #(
   localparam int Lat   = Push + ((Depth > 64) ? 2 : 1);
   localparam int TW    = InWidth + 1;
   localparam int WordW = Lanes * Count * TW;
-  localparam int OutW  = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+  localparam int Words = Trips * OutFolds;
+  localparam int OutW  = (Words > 1) ? $clog2(Words) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_threshold: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, fire, unused_last;
+  logic credit, fire;
   logic [OutW-1:0] index, index_q;
   logic [Push:0] valid;
   logic unused_valid;
   assign in_ready_o = credit;
   assign fire = in_valid_i && credit;
   assign unused_valid = &{1'b0, valid};
-  rhz_counter #(.Count(OutFolds)) u_index (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(index), .last_o(unused_last)
+  rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+    .clk_i, .rst_ni, .en_i(fire), .value_o(index)
   );
   rhz_valid #(.Stages(Push)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
 
@@ -65,7 +69,7 @@ module rhz_threshold #(
     logic [WordW-1:0] word;
     logic [Pixels*Lanes*TW-1:0] x2_q;
     rhz_rom #(
-      .Width(WordW), .Words(OutFolds), .Stages(1), .Block(Block), .File(ParamFile)
+      .Width(WordW), .Words(Words), .Stages(1), .Block(Block), .File(ParamFile)
     ) u_params (
       .clk_i, .addr_i(index_q), .data_o(word)
     );
@@ -113,7 +117,7 @@ module rhz_threshold #(
       end
       for (genvar i = 0; i < Pixels * Lanes; i++) begin : gen_lane
         rhz_threshold_rom #(
-          .Lanes(Lanes), .Count(Count), .Width(TW), .OutFolds(OutFolds), .Lane(i % Lanes),
+          .Lanes(Lanes), .Count(Count), .Width(TW), .OutFolds(Words), .Lane(i % Lanes),
           .Stage(s), .Bits(Bits), .File(ParamFile)
         ) u_rom (
           .clk_i, .index_i(~at), .found_i(found[i*Bits +: Bits]),

@@ -340,6 +340,7 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     p = pick(rng, fixed, Pixels=[1, 1, 2, 3], Pe=(1, 5), Simd=[1, 2, 3, 4, 5, 7, 8, 9, 16],
              XWidth=(1, 8) if style else (1, 5), XSigned=[0, 1], WWidth=(2, 8), Folds=[1, 1, 2, 3, 7],
              OutFolds=(1, 4), Bias=[0, 1], BiasBlock=[0, 1], Depth=[2, 3, 8, 64, 65],
+             Trips=[1, 1, 2, 3], Uses=(1, 3),
              **{"rhz_matvec": {"Block": [0, 1]},
                 "rhz_matvec_resident": {"Ultra": [0, 1], "Load": [8, 32, 64, 72]},
                 "rhz_matvec_streamed": {"Beat": [8, 32, 64, 128, 256],
@@ -349,15 +350,15 @@ def matvec(rng, fixed, cell="rhz_matvec"):
     p["AccWidth"] = exact + rng.choice([0, 3, 9])
     extreme = "extreme" in fixed
     weight = lambda: -(1 << (p["WWidth"] - 1)) if extreme else number(rng, p["WWidth"], True)
-    shape = p["OutFolds"] * p["Folds"]
+    shape = p["Trips"] * p["OutFolds"] * p["Folds"]
     weights = [[weight() for _ in range(p["Pe"] * p["Simd"])] for _ in range(shape)]
     bias = [[number(rng, exact - 1, True) if p["Bias"] else 0 for _ in range(p["Pe"])]
-            for _ in range(p["OutFolds"])]
+            for _ in range(p["Trips"] * p["OutFolds"])]
     # Results come about in groups that share their weights.
     group = p.get("Positions", 1)
     results = 30
     beats_in, beats_out = [], []
-    for of in [of % p["OutFolds"] for of in range(-(-results // group))]:
+    for of in [word_at(p, n) for n in range(-(-results // group))]:
         sums = [[[bias[of][e] for e in range(p["Pe"])] for _ in range(p["Pixels"])]
                 for _ in range(group)]
         for fold, place in [(fold, place) for fold in range(p["Folds"])
@@ -599,14 +600,20 @@ def multiplier_stages(style, x, x_signed, w):
     return 2 if style == 0 and min(x + (not x_signed), w) > 4 else 1
 
 
+def word_at(p, n):
+    """The word of a memory that the n-th beat takes: trips have their own."""
+    trip = n // (p["OutFolds"] * p["Uses"]) % p["Trips"]
+    return trip * p["OutFolds"] + n % p["OutFolds"]
+
+
 def channelwise(rng, p, cell, out_width, stages, files, function, count=80):
-    """One beat in, one beat out; function(fold, lane, x)."""
+    """One beat in, one beat out; function(word, lane, x)."""
     beats_in, beats_out = [], []
     for n in range(count):
         beat = [number(rng, p["InWidth"], p["InSigned"])
                 for _ in range(p["Pixels"] * p["Lanes"])]
         beats_in.append(beat)
-        beats_out.append([function(n % p["OutFolds"], i % p["Lanes"], x)
+        beats_out.append([function(word_at(p, n), i % p["Lanes"], x)
                           for i, x in enumerate(beat)])
     lanes = p["Pixels"] * p["Lanes"]
     return Case(cell, p, [Port("in", p["InWidth"], lanes, beats_in)],
@@ -636,21 +643,23 @@ def requant(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 4), InWidth=(1, 24), InSigned=[0, 1],
              MulWidth=[0, 1, 5, 12, 18, 25], OffsetWidth=(1, 36), OutFolds=(1, 4), OutWidth=(2, 9),
              TiesEven=[0, 1], Style=[0, 1], SplitStyle=[0, 1], Block=[0, 1],
-             Slice=[0, 0, 3, 8, 17], Depth=[2, 3, 8, 64, 65])
+             Slice=[0, 0, 3, 8, 17], Depth=[2, 3, 8, 64, 65], Trips=[1, 1, 2, 3],
+             Uses=(1, 4))
+    rows = p["Trips"] * p["OutFolds"]
     p["Split"] = fixed.get("Split", rng.choice([0, rng.randint(0, max(0, p["MulWidth"] - 1))]))
     p["Shift"] = fixed.get("Shift", rng.randint(0, max(1, p["InWidth"] + p["MulWidth"] - 4)))
     low = -(1 << (p["OutWidth"] - 1)) if rng.random() < 0.5 else 0
     p["Lo"] = fixed.get("Lo", low + rng.randint(0, 1))
     p["Hi"] = fixed.get("Hi", low + (1 << p["OutWidth"]) - 1 - rng.randint(0, 1))
     m = [[number(rng, p["MulWidth"], True) if p["MulWidth"] else 1 for _ in range(p["Lanes"])]
-         for _ in range(p["OutFolds"])]
+         for _ in range(rows)]
     o = [[number(rng, p["OffsetWidth"], True) for _ in range(p["Lanes"])]
-         for _ in range(p["OutFolds"])]
+         for _ in range(rows)]
     pair = lambda f, l: ((o[f][l] & ((1 << p["OffsetWidth"]) - 1)) << p["MulWidth"]) | (
         m[f][l] & ((1 << p["MulWidth"]) - 1))
     p["ParamFile"] = "p.txt"
     files = {"p.txt": [words([pair(f, l) for l in range(p["Lanes"])],
-                             p["MulWidth"] + p["OffsetWidth"]) for f in range(p["OutFolds"])]}
+                             p["MulWidth"] + p["OffsetWidth"]) for f in range(rows)]}
 
     def level(f, l, x):
         total = x * m[f][l] + o[f][l]
@@ -675,12 +684,13 @@ def requant(rng, fixed):
 def threshold(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 1, 2], Lanes=(1, 3), InWidth=(1, 16), InSigned=[0, 1],
              Count=[1, 2, 3, 4, 5, 7, 8, 15, 20], OutFolds=(1, 3), Base=(-3, 3),
-             Step=[1, 1, 2, -1], Block=[0, 1], Depth=[2, 3, 8, 64, 65])
+             Step=[1, 1, 2, -1], Block=[0, 1], Depth=[2, 3, 8, 64, 65], Trips=[1, 1, 2, 3],
+             Uses=(1, 4))
     p["OutWidth"] = fixed.get("OutWidth", clog2(p["Count"] + 1) + 3)
     width = p["InWidth"] + 1
     table = [[sorted(number(rng, width, True) if rng.random() < 0.2 else
                      number(rng, p["InWidth"], p["InSigned"]) for _ in range(p["Count"]))
-              for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+              for _ in range(p["Lanes"])] for _ in range(p["Trips"] * p["OutFolds"])]
     p["ParamFile"] = "p.txt"
     files = {"p.txt": [words(sum(row, []), width) for row in table]}
     stages = 4 if p["Count"] <= 3 else 2 + 2 * clog2(p["Count"] + 1)
@@ -694,55 +704,17 @@ def threshold(rng, fixed):
        {"InWidth": 3, "InSigned": 0, "Lo": 0, "Entries": 8, "Lanes": 3, "OutFolds": 3})
 def table(rng, fixed):
     p = pick(rng, fixed, Pixels=[1, 2], Lanes=(1, 3), InWidth=(1, 6), InSigned=[0, 1],
-             OutWidth=(1, 9), OutFolds=(1, 3), Block=[0, 1], Depth=[2, 3, 64, 65])
+             OutWidth=(1, 9), OutFolds=(1, 3), Block=[0, 1], Depth=[2, 3, 64, 65],
+             Trips=[1, 1, 2, 3], Uses=(1, 4))
     low = -(1 << (p["InWidth"] - 1)) if p["InSigned"] else 0
     p["Lo"] = fixed.get("Lo", low - rng.choice([0, 0, 1, 5]))
     p["Entries"] = fixed.get("Entries", low + (1 << p["InWidth"]) - p["Lo"] + rng.choice([0, 3]))
     entries = [[[number(rng, p["OutWidth"], False) for _ in range(p["Entries"])]
-                for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+                for _ in range(p["Lanes"])] for _ in range(p["Trips"] * p["OutFolds"])]
     p["TableFile"] = "t.txt"
     files = {"t.txt": sum((sum(row, []) for row in entries), [])}
     return channelwise(rng, p, "rhz_table", p["OutWidth"], 4, files,
                        lambda f, l, x: entries[f][l][x - p["Lo"]])
-
-
-@maker({"MulA": 1, "MulB": 1, "MulWidth": 2, "Lanes": 1, "Max": 0},
-       {"MulA": -1, "MulB": 0, "MulWidth": 1, "Max": 0},
-       {"MulA": 30000, "MulB": -32768, "MulWidth": 16, "Max": 0},
-       {"Max": 1, "MulA": 3, "MulB": -7, "MulWidth": 4, "Offset": -100})
-def scaled_add(rng, fixed):
-    p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
-             BSigned=[0, 1], MulWidth=(1, 16), Max=[0, 0, 1], Depth=[2, 3, 64, 65])
-    p["MulA"] = fixed.get("MulA", number(rng, p["MulWidth"], True))
-    p["MulB"] = fixed.get("MulB", number(rng, p["MulWidth"], True))
-    p["Offset"] = fixed.get("Offset", rng.randint(-5000, 5000)) if p["Max"] else 0
-    p["OutWidth"] = max(p["AWidth"], p["BWidth"]) + p["MulWidth"] + 2
-    if p["Max"]:
-        p["OutWidth"] = p["MaxWidth"] = max(p["OutWidth"], 14) + 1
-    a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
-             for _ in range(80)] for k in "AB")
-    join = max if p["Max"] else lambda x, y: x + y
-    out = [[join(x * p["MulA"], y * p["MulB"] + p["Offset"]) for x, y in zip(u, v)]
-           for u, v in zip(a, b)]
-    return Case("rhz_scaled_add", p,
-                [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
-                [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
-
-
-@maker({"ZeroA": 128, "AWidth": 8, "ASigned": 0, "ZeroB": -3, "BWidth": 4, "BSigned": 1},
-       {"AWidth": 1, "ASigned": 0, "ZeroA": 0, "BWidth": 1, "BSigned": 0, "ZeroB": 0})
-def product(rng, fixed):
-    p = pick(rng, fixed, Lanes=(1, 4), AWidth=(1, 12), ASigned=[0, 1], BWidth=(1, 12),
-             BSigned=[0, 1], ZeroA=[0, 0, 7, -200], ZeroB=[0, 0, -1, 300], Style=[0, 1],
-             Depth=[2, 3, 64, 65])
-    p["ADiff"], p["BDiff"] = 14, 15
-    p["OutWidth"] = 29
-    a, b = ([[number(rng, p[k + "Width"], p[k + "Signed"]) for _ in range(p["Lanes"])]
-             for _ in range(80)] for k in "AB")
-    out = [[(x - p["ZeroA"]) * (y - p["ZeroB"]) for x, y in zip(u, v)] for u, v in zip(a, b)]
-    return Case("rhz_product", p,
-                [Port("a", p["AWidth"], p["Lanes"], a), Port("b", p["BWidth"], p["Lanes"], b)],
-                [Port("out", p["OutWidth"], p["Lanes"], out)], 4, timing.actor)
 
 
 @maker({"Period": 1, "Start": 0, "Stride": 1, "Count": 1}, {"Period": 5, "Start": 4, "Count": 1},

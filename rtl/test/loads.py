@@ -74,7 +74,8 @@ def streamed(case_of, rng, fixed, p, rows, files, source, sink, stages):
     p["Words"] = 1 if pieces > 1 else fixed.get("Words", rng.randint(1, min(beat // word, folds)))
     beats, firings = [], []     # a firing: the inputs it pops, those it sees, is it the last
     for result in range(len(sink.beats) // group):
-        first = result % p["OutFolds"] * folds
+        trip = result // (p["OutFolds"] * p["Uses"]) % p["Trips"]
+        first = (trip * p["OutFolds"] + result % p["OutFolds"]) * folds
         for fold in range(folds):
             last, place = fold == folds - 1, fold % p["Words"]
             if place == 0:

@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import cases  # noqa: E402
 import cells  # noqa: E402, F401  (its makers register themselves)
+import pairs  # noqa: E402, F401  (so do its)
 import rows  # noqa: E402, F401  (so do its)
 import tiles  # noqa: E402, F401  (so do its)
 import timing  # noqa: E402

@@ -20,6 +20,7 @@ def Requant : Unit<"requant"> {
     Signed<"Lo", "the least result">,
     Signed<"Hi", "the largest result">,
     Count<"OutFolds", "beats of a pixel">,
+    Trips, Uses,
     Parameter<"Style", 0, 1, "the (high) product in LUTs (0) or DSPs (1)">,
     Natural<"Split", "low bits of m that are multiplied separately; 0: none">,
     Parameter<"SplitStyle", 0, 1, "the low product in LUTs (0) or DSPs (1)">,
@@ -30,7 +31,7 @@ def Requant : Unit<"requant"> {
   let Files = [File<"ParamFile", "{o, m} by lane, of every beat of a pixel">];
   let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
                StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
-  let Roms = [Rom<"ParamFile", "Block", "OutFolds",
+  let Roms = [Rom<"ParamFile", "Block", "Trips * OutFolds",
                   "Lanes * (MulWidth + OffsetWidth)">];
   let Constraints = [Constraint<"Lo <= Hi", "Lo is at most Hi">];
   let Characterized = ["requant", "requant_dsp"];
@@ -50,6 +51,7 @@ def Threshold : Unit<"threshold"> {
     Signed<"Step", "the increment per threshold">,
     Count<"Count", "thresholds of a channel">,
     Count<"OutFolds", "beats of a pixel">,
+    Trips, Uses,
     Placed<"Block", "up to three thresholds are in block RAM">,
     Depth, FrameBeats
   ];
@@ -57,7 +59,7 @@ def Threshold : Unit<"threshold"> {
                                  "of a pixel">];
   let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
                StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
-  let Roms = [Rom<"ParamFile", "Block", "OutFolds",
+  let Roms = [Rom<"ParamFile", "Block", "Trips * OutFolds",
                   "Lanes * Count * (InWidth + 1)", "1", "Count <= 3">];
   let Characterized = ["threshold", "bisect"];
 }
@@ -75,19 +77,20 @@ def Table : Unit<"table"> {
     Signed<"Lo", "the least x">,
     Count<"Entries", "values of x">,
     Count<"OutFolds", "beats of a pixel">,
+    Trips, Uses,
     Placed<"Block", "the tables are in block RAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"TableFile", "tables of all channels, one after another">];
   let Ports = [StreamIn<"in", "Pixels * Lanes * InWidth", "frameBeats">,
                StreamOut<"out", "Pixels * Lanes * OutWidth", "frameBeats">];
-  let Roms = [Rom<"TableFile", "Block", "OutFolds * Lanes * Entries",
+  let Roms = [Rom<"TableFile", "Block", "Trips * OutFolds * Lanes * Entries",
                   "OutWidth", "Lanes">];
   let Characterized = ["table"];
 }
 
 def ScaledAdd : Unit<"scaled_add"> {
-  let Summary = "a * MulA + b * MulB, constant factors, or the larger of both";
+  let Summary = "a * MulA + b * MulB, or the larger of both";
   let Latency = "4 + V";
   let Module = [rhz_scaled_add];
   let Parameters = [
@@ -103,8 +106,15 @@ def ScaledAdd : Unit<"scaled_add"> {
     Optional<"Offset", 0, -2147483648, 2147483647, "the offset that Max adds to b's side">,
     Optional<"MaxWidth", 16, 1, 4096, "signed bits in which Max compares">,
     Width<"OutWidth", "bits of the result">,
+    Optional<"Stored", 0, 0, 1, "the factors and the offset are in a memory">,
+    Trips, Uses,
+    Placed<"Block", "that is a block RAM">,
     Depth, FrameBeats
   ];
+  let Files = [File<"FactorFile", "{offset, b's factor, a's factor}; with Max "
+                                  "the offset has MaxWidth bits">];
+  let Roms = [Rom<"FactorFile", "Block", "Trips",
+                  "2 * MulWidth + (Max ? MaxWidth : 0)", "1", "Stored">];
   let Ports = [StreamIn<"a", "Lanes * AWidth", "frameBeats">, StreamIn<"b", "Lanes * BWidth", "frameBeats">,
                StreamOut<"out", "Lanes * OutWidth", "frameBeats">];
   let Characterized = ["scaled_add"];

@@ -2,6 +2,15 @@
 // Units that move elements.
 include "Sources.td"
 
+// Of the entry of a body that feeds itself: a stream waits while the other one is
+// taken, and what comes back has a place for each beat of a frame.
+def IsEntry : Optional<"isEntry", 0, 0, 1, "frames come in turn"> {
+  let InHardware = 0;
+}
+def Keeps : Optional<"keeps", 2, 2, 1099511627776, "places at least"> {
+  let InHardware = 0;
+}
+
 def Concat : Unit<"concat"> {
   let Summary = "BlockA beats of a, then BlockB beats of b, forever";
   let Latency = "1 + V";
@@ -11,7 +20,7 @@ def Concat : Unit<"concat"> {
     Count<"Lanes", "elements of a beat">,
     Count<"BlockA", "beats of a per turn">,
     Count<"BlockB", "beats of b per turn">,
-    Depth, FrameBeats
+    Depth, FrameBeats, IsEntry
   ];
   let Ports = [
     StreamIn<"a", "Lanes * Elem", "frameBeats / (BlockA + BlockB) * BlockA">,
@@ -32,7 +41,7 @@ def Select : Unit<"select"> {
     Natural<"Start", "the first group that is kept">,
     Count<"Stride", "groups from one that is kept to the next">,
     Count<"Count", "groups that are kept">,
-    Depth, FrameBeats
+    Depth, FrameBeats, Keeps
   ];
   let Ports = [StreamIn<"in", "Elem", "frameBeats / Count * Period">,
                StreamOut<"out", "Elem", "frameBeats">];

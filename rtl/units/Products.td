@@ -24,6 +24,7 @@ def Matvec : Unit<"matvec"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 3, StyleText>,
     Placed<"Block", "the weights are in block RAM">,
@@ -35,8 +36,8 @@ def Matvec : Unit<"matvec"> {
   let Ports = [StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
   let Roms = [
-    Rom<"WeightFile", "Block", "Folds * OutFolds", "Pe * Simd * WWidth">,
-    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+    Rom<"WeightFile", "Block", "Trips * Folds * OutFolds", "Pe * Simd * WWidth">,
+    Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Pe * AccWidth", "1", "Bias">
   ];
   let Constraints = [
     Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
@@ -64,6 +65,7 @@ def MatvecResident : Unit<"matvec_resident"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 3, StyleText>,
     Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
@@ -72,11 +74,11 @@ def MatvecResident : Unit<"matvec_resident"> {
     Depth, FrameBeats
   ];
   let Files = [File<"BiasFile", "biases, [pe] of every output fold">];
-  let Ports = [LoadIn<"load", "Load", "Folds * OutFolds * ceilDiv(Pe * Simd * WWidth, Load)">,
+  let Ports = [LoadIn<"load", "Load", "Trips * Folds * OutFolds * ceilDiv(Pe * Simd * WWidth, Load)">,
                StreamIn<"in", "Pixels * Simd * XWidth", "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
   let Roms = [
-    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+    Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Pe * AccWidth", "1", "Bias">
   ];
   let Constraints = [
     Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",
@@ -105,6 +107,7 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a vector, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 3, StyleText>,
     Placed<"BiasBlock", "the biases are in block RAM">,
@@ -119,7 +122,7 @@ def MatvecStreamed : Unit<"matvec_streamed"> {
                StreamIn<"w", "Beat", "frameBeats / Positions * ceilDiv(Folds * ceilDiv(Pe * Simd * WWidth, Beat), Words)">,
                StreamOut<"out", "Pixels * Pe * AccWidth", "frameBeats">];
   let Roms = [
-    Rom<"BiasFile", "BiasBlock", "OutFolds", "Pe * AccWidth", "1", "Bias">
+    Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Pe * AccWidth", "1", "Bias">
   ];
   let Constraints = [
     Constraint<"Style < 2 || (XWidth <= 8 && WWidth <= 8)",

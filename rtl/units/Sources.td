@@ -59,17 +59,19 @@ def rhz_link_retry : Source<[rhz_sdpram]>;
 def rhz_link_rx : Source<[rhz_sdpram, rhz_counter, rhz_outbuf, rhz_link_short]>;
 def rhz_link_scatter : Source<[rhz_counter]>;
 def rhz_link_tx : Source<[rhz_link_retry, rhz_sdpram, rhz_outbuf]>;
+def rhz_countdown : Source;
+def rhz_turn : Source<[rhz_counter, rhz_countdown]>;
+def rhz_index : Source<[rhz_counter, rhz_turn]>;
+def rhz_fold : Source<[rhz_counter, rhz_turn]>;
 def rhz_matvec : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
+    rhz_mul, rhz_fold, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
     rhz_dot_pair, rhz_outbuf]>;
 def rhz_matvec_fed : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
+    rhz_mul, rhz_counter, rhz_fold, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
     rhz_dot_pair, rhz_sdpram, rhz_outbuf]>;
 def rhz_weight_ram : Source<[rhz_counter, rhz_delay]>;
 def rhz_matvec_resident : Source<[rhz_matvec_fed, rhz_weight_ram]>;
 def rhz_matvec_streamed : Source<[rhz_counter, rhz_mux, rhz_matvec_fed]>;
-def rhz_countdown : Source;
-def rhz_turn : Source<[rhz_counter, rhz_countdown]>;
 def rhz_turns_fed : Source<[
     rhz_mul, rhz_turn, rhz_valid, rhz_delay, rhz_rom, rhz_dot, rhz_dot_pair,
     rhz_outbuf]>;
@@ -94,7 +96,7 @@ def rhz_product : Source<[rhz_mul, rhz_valid, rhz_outbuf]>;
 def rhz_reorder : Source<[
     rhz_counter, rhz_valid, rhz_rom, rhz_sdpram, rhz_outbuf]>;
 def rhz_requant : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_outbuf]>;
+    rhz_mul, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_outbuf]>;
 def rhz_quotient : Source<[rhz_valid]>;
 def rhz_root : Source<[rhz_valid]>;
 def rhz_times : Source;
@@ -105,12 +107,14 @@ def rhz_row_norm : Source<[
     rhz_counter, rhz_valid, rhz_delay, rhz_sum, rhz_mul, rhz_times, rhz_root,
     rhz_quotient, rhz_outbuf]>;
 def rhz_state : Source<[rhz_counter, rhz_rom, rhz_outbuf]>;
-def rhz_scaled_add : Source<[rhz_valid, rhz_outbuf]>;
+def rhz_scaled_add : Source<[
+    rhz_valid, rhz_index, rhz_rom, rhz_delay, rhz_mul, rhz_outbuf]>;
 def rhz_select : Source<[rhz_counter, rhz_outbuf]>;
-def rhz_table : Source<[rhz_counter, rhz_valid, rhz_rom, rhz_outbuf]>;
+def rhz_table : Source<[
+    rhz_counter, rhz_index, rhz_valid, rhz_rom, rhz_outbuf]>;
 def rhz_threshold_rom : Source;
 def rhz_threshold : Source<[
-    rhz_counter, rhz_valid, rhz_rom, rhz_delay, rhz_threshold_rom,
+    rhz_index, rhz_valid, rhz_rom, rhz_delay, rhz_threshold_rom,
     rhz_outbuf]>;
 def rhz_window_serial : Source<[
     rhz_counter, rhz_at_least, rhz_delay, rhz_sdpram]>;
@@ -123,5 +127,16 @@ def rhz_window_tiled : Source<[
 def rhz_window : Source<[
     rhz_window_serial, rhz_window_parallel, rhz_counter, rhz_at_least,
     rhz_valid, rhz_outbuf]>;
+
+// Of units in a body that a frame passes several times (docs/architecture.md).
+def Trips : Optional<"Trips", 1, 1, 65535,
+                     "trips of a frame that have memories' words of their own">;
+def Uses : Optional<"Uses", 1, 1, 2147483647,
+                    "times in a row that a trip goes through its words">;
+// Of units without frameBeats.
+def Frames : Optional<"frames", 1, 1, 65535,
+                      "frames of the unit that are one of the network"> {
+  let InHardware = 0;
+}
 
 #endif

@@ -29,13 +29,13 @@ def Window : Unit<"window"> {
     Count<"PixelsIn", "pixels of an input beat, a power of two">,
     Count<"PixelsOut", "windows of an output beat">,
     Count<"Rows", "stored rows">,
-    Depth
+    Depth, Frames
   ];
   let Ports = [
     StreamIn<"in", "PixelsIn * Lanes * Elem",
-             "Height * (PixelsIn > 1 ? ceilDiv(Width, PixelsIn) : Width * ceilDiv(Channels, Lanes))">,
+             "frames * Height * (PixelsIn > 1 ? ceilDiv(Width, PixelsIn) : Width * ceilDiv(Channels, Lanes))">,
     StreamOut<"out", "Elem * Lanes * (KernelParallel ? PixelsOut * KernelH * KernelW : 1)",
-              "OutHeight * ceilDiv(OutWidth, PixelsOut) * Repeat * ceilDiv(Channels, Lanes) * (KernelParallel ? 1 : KernelH * KernelW)">
+              "frames * OutHeight * ceilDiv(OutWidth, PixelsOut) * Repeat * ceilDiv(Channels, Lanes) * (KernelParallel ? 1 : KernelH * KernelW)">
   ];
   let Constraints = [
     Constraint<"Rows >= std::min(Height, (KernelH - 1) * DilationH + 1)",
@@ -76,12 +76,13 @@ def WindowTiled : Unit<"window_tiled"> {
     Count<"Repeat", "times that a tile is read">,
     Count<"TileRows", "rows of windows that are read together">,
     Count<"Rows", "stored rows">,
-    Depth
+    Depth, Frames
   ];
   let Ports = [
-    StreamIn<"in", "Lanes * Elem", "Height * Width * ceilDiv(Channels, Lanes)">,
+    StreamIn<"in", "Lanes * Elem",
+             "frames * Height * Width * ceilDiv(Channels, Lanes)">,
     StreamOut<"out", "Lanes * Elem",
-              "OutHeight * OutWidth * Repeat * ceilDiv(Channels, Lanes) * KernelH * KernelW">
+              "frames * OutHeight * OutWidth * Repeat * ceilDiv(Channels, Lanes) * KernelH * KernelW">
   ];
   let Constraints = [
     Constraint<"OutHeight % TileRows == 0", "tiles have equal rows">,

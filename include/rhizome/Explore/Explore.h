@@ -97,6 +97,14 @@ struct Split {
   int parts = 2;
 };
 
+/// A chain of equal blocks, one after another, that is one body: a frame passes
+/// it once for each of them.
+struct Repeat {
+  OperationId of; ///< the first operation of the first block
+  int length = 0; ///< operations of a block; 0: as the network has them
+  int trips = 2;
+};
+
 /// A user's decisions.
 struct Steering {
   struct Pin {
@@ -120,10 +128,11 @@ struct Steering {
   };
   std::vector<Pin> pins;
   std::vector<Split> splits;
+  std::vector<Repeat> repeats;
   std::vector<Home> homes;
   double lutsOfABlock = 0; ///< see CostContext; 0: chosen for the plan
   bool isEmpty() const {
-    return pins.empty() && splits.empty() && homes.empty();
+    return pins.empty() && splits.empty() && repeats.empty() && homes.empty();
   }
   /// Whether it names options whose weights are loaded when the design starts.
   bool wantsResident() const;
@@ -188,8 +197,9 @@ struct Result {
   gen::Residents residents = gen::Residents::None;
   /// Which weights it could read from an off-chip memory for every frame.
   gen::Streaming streaming = gen::Streaming::None;
-  Limit limit;               ///< what prevents a better plan, or any
-  std::vector<Split> splits; ///< in the network as the model has it
+  Limit limit;                 ///< what prevents a better plan, or any
+  std::vector<Split> splits;   ///< in the network as the model has it
+  std::vector<Repeat> repeats; ///< likewise
   Bottleneck bottleneck;
   struct Other {
     std::string what, why;

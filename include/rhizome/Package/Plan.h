@@ -152,6 +152,14 @@ struct PlannedSplit {
   bool operator==(const PlannedSplit &) const = default;
 };
 
+/// Equal blocks of the model that are one body in hardware, which each frame
+/// passes `trips` times: where the first one begins, and its operations.
+struct PlannedRepeat {
+  std::string name, op;
+  int64_t nth = 0, length = 1, trips = 2;
+  bool operator==(const PlannedRepeat &) const = default;
+};
+
 /// The index of a node among equal ones: frame f goes to the replica of the
 /// group whose index is f mod count. A node without replicas is 0 of 1.
 struct Replica {
@@ -266,6 +274,7 @@ struct Plan {
   double boundPerS = 0;
   std::vector<Alternative> alternatives;
   std::vector<PlannedSplit> splits;
+  std::vector<PlannedRepeat> repeats;
   PlannedTasks tasks;
   /// The price of a block of memory in LUTs, for ROMs that may be in either.
   double lutsOfABlock = 0;

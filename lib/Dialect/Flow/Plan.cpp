@@ -33,7 +33,7 @@ LogicalResult PlanOp::verifyRegions() {
   std::vector<int64_t> positions;
   for (Operation &op : getBody().front()) {
     auto node = dyn_cast<NodeOp>(op);
-    if (!node && !isa<SplitOp, AlternativeOp>(op))
+    if (!node && !isa<SplitOp, RepeatOp, AlternativeOp>(op))
       return op.emitOpError("C1: is no part of a plan");
     if (!node)
       continue;
@@ -68,6 +68,31 @@ LogicalResult SplitOp::verify() {
            << getPartsAttr().getInt() << " parts is none that is shared out";
   return success();
 }
+
+LogicalResult RepeatOp::verify() {
+  if (getTripsAttr().getInt() < 2 || getLengthAttr().getInt() < 1 ||
+      getNthAttr().getInt() < 0)
+    return emitOpError("C1: ")
+           << getTripsAttr().getInt() << " trips of "
+           << getLengthAttr().getInt() << " operations from the "
+           << getNthAttr().getInt() << "th on are no repeated block";
+  return success();
+}
+
+template <typename OpTy> static LogicalResult verifyBorder(OpTy op) {
+  if (op.getTripsAttr().getInt() < 2)
+    return op.emitOpError("C1: has ")
+           << op.getTripsAttr().getInt() << " trips, fewer than two";
+  auto from = op.getInput().getType(), to = op.getOutput().getType();
+  num::IntType in = num::elementInt(from), out = num::elementInt(to);
+  if (!in || !out || from.getShape() != to.getShape() ||
+      in.getWidth() != out.getWidth() || in.getIsSigned() != out.getIsSigned())
+    return op.emitOpError("C2: takes ") << from << " and gives " << to;
+  return success();
+}
+
+LogicalResult EnterOp::verify() { return verifyBorder(*this); }
+LogicalResult LeaveOp::verify() { return verifyBorder(*this); }
 
 LogicalResult NodeOp::verify() {
   if (getPlaces().empty() ||

@@ -307,13 +307,16 @@ void WindowUnit::processes(const Actor &a, ProcessNetwork &network,
   int64_t words = ceilDiv(p.Channels, p.Lanes);
   int64_t rowBeats = q > 1 ? ceilDiv(width, q) : width * words;
   int store = network.addChannel(a.name + ".rows", p.Rows * rowBeats, 1);
-  network.processes.push_back(
-      {a.name + ".write", {firings(height * rowBeats)}, 1, inputs, {store}});
+  network.processes.push_back({a.name + ".write",
+                               {firings(height * rowBeats)},
+                               p.frames,
+                               inputs,
+                               {store}});
 
   int64_t beats = p.Repeat * words;
   if (!p.KernelParallel)
     beats *= p.KernelH * p.KernelW;
-  Process read{a.name + ".read", {}, 1, {store}, outputs};
+  Process read{a.name + ".read", {}, p.frames, {store}, outputs};
   int64_t released = 0, outHeight = p.OutHeight;
   for (int64_t oy = 0; oy < outHeight; ++oy) {
     int64_t lastRow = std::clamp<int64_t>(oy * p.StrideH - p.PadTop +

@@ -64,9 +64,12 @@ void WindowTiledUnit::processes(const Actor &a, ProcessNetwork &network,
   const int64_t words = ceilDiv(p.Channels, p.Lanes);
   const int64_t rowBeats = p.Width * words;
   int store = network.addChannel(a.name + ".rows", p.Rows * rowBeats, 1);
-  network.processes.push_back(
-      {a.name + ".write", {firings(p.Height * rowBeats)}, 1, inputs, {store}});
-  Process read{a.name + ".read", {}, 1, {store}, outputs};
+  network.processes.push_back({a.name + ".write",
+                               {firings(p.Height * rowBeats)},
+                               p.frames,
+                               inputs,
+                               {store}});
+  Process read{a.name + ".read", {}, p.frames, {store}, outputs};
   const int64_t beats =
       p.TileRows * p.OutWidth * words * p.KernelH * p.KernelW * p.Repeat;
   for (int64_t t = 0; t < tiles.count; ++t) {

@@ -334,10 +334,25 @@ std::vector<Offer> elementwiseOffers(Operation *op, Upstream upstream,
   return offers;
 }
 
+/// The factors of a sum that lie in a memory.
+static void buildFactors(Operation *op, Actor &unit, MemoryImages &images) {
+  auto add = cast<osa::ScaledAddOp>(op);
+  const int64_t bits = unit.get("MulWidth");
+  MemoryImage image(2 * bits, 1);
+  image.set(0, 0, bits, add.getLhsMultiplier());
+  image.set(0, bits, bits, add.getRhsMultiplier());
+  const std::string name = unit.name + "_factors.hex";
+  images[name] = std::move(image);
+  unit.files.push_back({"FactorFile", name});
+}
+
 void buildElementwise(Operation *op, Offer &offer, MemoryImages &images) {
   Actor &unit = offer.body.back();
-  if (op->getNumOperands() == 2)
+  if (op->getNumOperands() == 2) {
+    if (unit.is<unit::ScaledAdd>() && unit.get("Stored"))
+      buildFactors(op, unit, images);
     return;
+  }
   int64_t lanes = unit.get("Lanes"), beats = unit.get("OutFolds");
   std::vector<std::vector<int64_t>> pattern;
   if (isUniform(op))

@@ -13,7 +13,7 @@ using namespace cost;
 /// that they can need, by index and by previous result.
 std::vector<RomContents> bisected(const Builder &b, int64_t bits) {
   int64_t count = b.get("Count"), width = b.get("InWidth") + 1;
-  int64_t folds = b.get("OutFolds"), k = b.context().lutInputs;
+  int64_t folds = b.get("Trips") * b.get("OutFolds"), k = b.context().lutInputs;
   std::vector<RomContents> found;
   const MemoryImage *image = b.image("ParamFile");
   const std::string digits = image ? image->hex() : "";
@@ -42,12 +42,13 @@ std::vector<RomContents> bisected(const Builder &b, int64_t bits) {
 }
 void threshold(Builder &b) {
   int64_t count = b.get("Count"), in = b.get("InWidth"), width = in + 1;
-  int64_t channels = b.get("Lanes"), folds = b.get("OutFolds");
+  int64_t channels = b.get("Lanes"), folds = b.get("Trips") * b.get("OutFolds");
   int64_t bits = clog2(count + 1), out = b.get("OutWidth");
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
   b.counter(folds, false);
+  countTrips(b, b.get("OutFolds"));
   if (folds > 1)
     b.ff(double(clog2(folds)));
   if (count <= 3) {
@@ -81,22 +82,24 @@ void threshold(Builder &b) {
 
 void table(Builder &b) {
   int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
-  int64_t words = b.get("OutFolds") * channels * b.get("Entries");
+  const int64_t folds = b.get("Trips") * b.get("OutFolds");
+  int64_t words = folds * channels * b.get("Entries");
   int64_t address = addressBits(words);
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
   b.counter(b.get("OutFolds"));
+  countTrips(b, b.get("OutFolds"));
   b.ff(4);
   // Tables of 2^n entries from 0 on are at addresses whose low n bits are zero:
   // without folds the address is a constant and x, and a lane reads only
   // its own table.
   int64_t entries = b.get("Entries"), low = clog2(entries);
   bool aligned = entries == int64_t(1) << low && b.get("Lo") == 0;
-  bool folded = b.get("OutFolds") > 1;
+  bool folded = folds > 1;
   if (folded) {
     // The fold's table, then with the lane's, then with x.
-    int64_t high = aligned ? clog2(b.get("OutFolds")) + 1 : address;
+    int64_t high = aligned ? clog2(folds) + 1 : address;
     b.ff(double(high) + lanes * double(high + address + b.get("InWidth")));
     b.adder(1, high);
     b.adder(lanes * (aligned ? 1 : 2), address);

@@ -66,4 +66,9 @@ struct Cascades {
                                        a.get("XSigned"), a.get("WWidth")))),
         length(cost::ceilDiv(a.get("Simd"), count)) {}
 };
+
+/// What the counters of a memory take in addition if trips have words of their
+/// own (rhz_fold, rhz_index): of `words` a trip, which each goes through
+/// several times.
+void countTrips(cost::Builder &builder, int64_t words);
 } // namespace rhizome::gen

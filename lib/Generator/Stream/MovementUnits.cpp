@@ -44,6 +44,10 @@ class ConcatUnit final : public UnitModel {
 public:
   ConcatUnit() : UnitModel(unit::Concat::kKind) {}
 
+  bool takesTurns(const unit::Instance &a) const override {
+    return a.get("isEntry");
+  }
+
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);
   }
@@ -71,6 +75,10 @@ public:
 class SelectUnit final : public UnitModel {
 public:
   SelectUnit() : UnitModel(unit::Select::kKind) {}
+
+  int64_t leastDepth(const unit::Instance &a) const override {
+    return a.get("keeps");
+  }
 
   int64_t latency(const unit::Instance &a) const override {
     return 1 + bufferLatency(a);

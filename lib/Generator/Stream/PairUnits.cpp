@@ -10,6 +10,38 @@ namespace rhizome::gen {
 namespace {
 using namespace cost;
 
+/// Factors that lie in a memory, and their products in LUTs.
+void storedFactors(Builder &b) {
+  const int64_t channels = b.get("Lanes"), out = b.get("OutWidth"),
+                m = b.get("MulWidth"), trips = b.get("Trips");
+  const bool isMax = b.get("Max");
+  const double lanes = double(channels);
+  b.term(Term::Fixed, 1);
+  b.ff(4);
+  b.counter(trips);
+  countTrips(b, 1);
+  b.rom("FactorFile", "Block", trips, 2 * m + (isMax ? b.get("MaxWidth") : 0),
+        1);
+  if (isMax)
+    b.delay(double(b.get("MaxWidth")), 2);
+  for (const char *width : {"AWidth", "BWidth"}) {
+    const int64_t x = b.get(width) + 1;
+    b.ff(lanes * double(x));
+    b.products(lanes, {.w = m,
+                       .x = x,
+                       .xSigned = true,
+                       .style = 0,
+                       .kept = x + m,
+                       .perW = lanes});
+    b.ff(lanes * double(x + m));
+  }
+  b.ff(lanes * double(out));
+  b.adder(lanes, isMax ? b.get("MaxWidth") : out);
+  if (isMax)
+    b.mux(lanes * double(out), 2);
+  b.outbuf(b.get("Depth"), channels * out);
+}
+
 void scaledAdd(Builder &b) {
   int64_t channels = b.get("Lanes"), out = b.get("OutWidth");
   double lanes = double(channels);
@@ -118,7 +150,9 @@ public:
 class ScaledAddUnit final : public PairUnit {
 public:
   ScaledAddUnit() : PairUnit(unit::ScaledAdd::kKind) {}
-  void structure(Builder &b) const override { scaledAdd(b); }
+  void structure(Builder &b) const override {
+    b.get("Stored") ? storedFactors(b) : scaledAdd(b);
+  }
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
 

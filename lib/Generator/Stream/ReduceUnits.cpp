@@ -43,6 +43,11 @@ int64_t pixelsOf(const Builder &b) {
   return isStored(b.instance()) ? 1 : b.get("Pixels");
 }
 
+/// Words of weights, and of biases, of all trips.
+int64_t wordsOf(const Builder &b, int64_t words) {
+  return isStored(b.instance()) ? words : b.get("Trips") * words;
+}
+
 /// Whether biases are added.
 bool hasBias(const Builder &b) {
   return !isStored(b.instance()) && b.get("Bias");
@@ -123,7 +128,7 @@ void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
 void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
-  int64_t words = b.get("Folds") * b.get("OutFolds");
+  int64_t words = wordsOf(b, b.get("Folds") * b.get("OutFolds"));
   Cascades cascades(b.instance());
   int64_t pairs = pixels * (pe / 2) + (pe % 2 ? ceilDiv(pixels, 2) : 0);
   b.dsp(double(pairs * simd));
@@ -284,7 +289,7 @@ void matvec(Builder &b) {
   int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth"), acc = b.get("AccWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
-  int64_t style = b.get("Style"), words = folds * outFolds;
+  int64_t style = b.get("Style"), words = wordsOf(b, folds * outFolds);
   double dots = double(pixels * pe), live = dots;
   const bool storesBits = isStored(b.instance()) && storedBits(b) == 1 &&
                           !b.get("BSigned") && !b.get("XSigned");
@@ -320,6 +325,7 @@ void matvec(Builder &b) {
     b.counter(words, false);
     if (words > 1)
       b.ff(double(clog2(words))); // the address's register
+    countTrips(b, folds * outFolds);
   }
   if (style >= kPairedStyle) {
     pairedProducts(b, acc);
@@ -355,8 +361,9 @@ void matvec(Builder &b) {
         b.tree(double(pixels), terms, product, acc);
   }
   if (hasBias(b)) {
-    b.counter(outFolds, false);
-    b.rom("BiasFile", "BiasBlock", outFolds, pe * acc, 2, 1, 0.7);
+    b.counter(wordsOf(b, outFolds), false);
+    countTrips(b, outFolds);
+    b.rom("BiasFile", "BiasBlock", wordsOf(b, outFolds), pe * acc, 2, 1, 0.7);
   }
   int64_t sum = product + levels;
   bool adds = folds > 1 || hasBias(b);

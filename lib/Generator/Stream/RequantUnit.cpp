@@ -33,7 +33,7 @@ void slicedProducts(Builder &b, double count, int64_t w, int64_t x,
 void requant(Builder &b) {
   int64_t in = b.get("InWidth"), mul = b.get("MulWidth");
   int64_t offset = b.get("OffsetWidth"), out = b.get("OutWidth");
-  int64_t split = b.get("Split"), folds = b.get("OutFolds");
+  int64_t split = b.get("Split"), folds = b.get("Trips") * b.get("OutFolds");
   int64_t channels = b.get("Lanes");
   double lanes = double(channels);
   int64_t shift = b.get("Shift"), slice = b.get("Slice");
@@ -41,6 +41,7 @@ void requant(Builder &b) {
   b.term(Term::Fixed, 1);
   b.term(Term::Lane, lanes);
   b.counter(folds, false);
+  countTrips(b, b.get("OutFolds"));
   int64_t multiplier = multiplierStages(b.instance());
   b.ff(double(6 + multiplier + (split > 0 ? 1 : 0))); // valid bits
   if (folds > 1)

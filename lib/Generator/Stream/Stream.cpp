@@ -3,6 +3,7 @@
 // what.
 #include "Models.h"
 #include "Units.h"
+#include "rhizome/Generator/Trips.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -95,7 +96,7 @@ public:
       return "builds one operation at a time";
     Operation *op = region.front();
     if (!isCompute(op) && !isMatmul(op) && !isElementwise(op) &&
-        !isRowwise(op) && !isMovement(op))
+        !isRowwise(op) && !isMovement(op) && !isBodyBorder(op))
       return "has no streaming unit for " + op->getName().getStringRef().str();
     for (Value v : op->getOperands())
       if (!num::elementInt(v.getType()))
@@ -150,6 +151,8 @@ public:
       return elementwiseOffers(op, upstream, device);
     if (isRowwise(op))
       return rowOffers(op, upstream, device);
+    if (isBodyBorder(op))
+      return borderOffers(op, upstream, device);
     return movementOffers(op, upstream, device);
   }
 
@@ -175,6 +178,8 @@ public:
   void build(const Region &region, Offer &offer,
              MemoryImages &images) const override {
     Operation *op = region.front();
+    if (isBodyBorder(op))
+      return; // without memories
     if (sharedUnit(offer.body))
       buildTurns(region, offer, images);
     else if (isCompute(op))

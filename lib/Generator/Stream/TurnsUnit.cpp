@@ -203,6 +203,20 @@ public:
 };
 } // namespace
 
+void countTrips(Builder &b, int64_t words) {
+  if (!b.instance().kind().indexOf("Trips") || b.get("Trips") == 1)
+    return;
+  b.counter(b.get("Trips"));
+  if (b.get("Uses") == 1)
+    return;
+  b.counter(words);
+  b.counter(b.get("Uses"));
+  // The trip's first word.
+  const int64_t bits = clog2(b.get("Trips") * words);
+  b.ff(double(bits));
+  b.term(Term::Select, double(bits));
+}
+
 std::unique_ptr<UnitModel> makeMatvecTurnsUnit() {
   return std::make_unique<TurnsUnit>(unit::MatvecTurns::kKind);
 }

@@ -62,6 +62,11 @@ std::vector<Offer> movementOffers(mlir::Operation *op, Upstream upstream,
                                   const DeviceContext &device);
 void buildMovement(mlir::Operation *op, Offer &offer, MemoryImages &images);
 
+/// flow.enter and flow.leave: the borders of a body that frames pass several
+/// times.
+std::vector<Offer> borderOffers(mlir::Operation *op, Upstream upstream,
+                                const DeviceContext &device);
+
 /// Completes an offer: the last words of its key and its summary, depths of the
 /// output buffers, resources.
 void finish(Offer &offer, PriceList &prices);

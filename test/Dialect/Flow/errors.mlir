@@ -626,3 +626,47 @@ module @state_c3 attributes {flow.states = [#flow.state<"h", next = "g", initial
     return %h : tensor<2xf32>
   }
 }
+
+// -----
+
+module @repeat_c1 {
+  flow.plan "min-resources" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+    // expected-error@+1 {{'flow.repeat' op C1: 1 trips of 2 operations from the 0th on are no repeated block}}
+    flow.repeat "conv" "conv2d" 0 length 2 trips 1
+    flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+      flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+    }
+  }
+}
+
+// -----
+
+func.func @enter_c1(%x: tensor<1x4x!num.int<u8>>) {
+  // expected-error@+1 {{'flow.enter' op C1: has 1 trips, fewer than two}}
+  %0 = flow.enter %x body "fc" trips 1 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @enter_c2(%x: tensor<1x4x!num.int<u8>>) {
+  // expected-error@+1 {{'flow.enter' op C2: takes 'tensor<1x4x!num.int<u8>>' and gives 'tensor<1x4x!num.int<s8>>'}}
+  %0 = flow.enter %x body "fc" trips 2 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<s8>>
+  return
+}
+
+// -----
+
+func.func @leave_c1(%x: tensor<1x4x!num.int<u8>>) {
+  // expected-error@+1 {{'flow.leave' op C1: has 0 trips, fewer than two}}
+  %0 = flow.leave %x body "fc" trips 0 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+  return
+}
+
+// -----
+
+func.func @leave_c2(%x: tensor<1x4x!num.int<u8>>) {
+  // expected-error@+1 {{'flow.leave' op C2: takes 'tensor<1x4x!num.int<u8>>' and gives 'tensor<4x!num.int<u8>>'}}
+  %0 = flow.leave %x body "fc" trips 2 : (tensor<1x4x!num.int<u8>>) -> tensor<4x!num.int<u8>>
+  return
+}

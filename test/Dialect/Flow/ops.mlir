@@ -31,9 +31,11 @@ flow.design @memories attributes {clock_mhz = 200.0, device = "xczu7ev", memorie
 // A plan before and after its designs are built.
 // CHECK: flow.plan "throughput=1000/s" bottleneck operation "conv" attributes {avoids_dsp
 // CHECK-NEXT: flow.split "conv" "conv2d" 0 in 2
+// CHECK-NEXT: flow.repeat "act" "requantize" 1 length 2 trips 6
 // CHECK-NEXT: flow.node at [0, 2] attributes {bottleneck = "conv.0", design = @node0_design
 flow.plan "throughput=1000/s" bottleneck operation "conv" attributes {avoids_dsp, bound = 1.0e-5 : f64, exact, fits, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, meets_goal, no_faster = "lut: 3 needed, 2 available", seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
   flow.split "conv" "conv2d" 0 in 2
+  flow.repeat "act" "requantize" 1 length 2 trips 6
   flow.node at [0, 2] attributes {bottleneck = "conv.0", design = @node0_design, endpoint = array<f64: 0.0>, errors = array<f64: 1.0>, function = @node0, interval_cycles = 100.0 : f64, latency_cycles = 120 : i64, link = @node0_link, resources = array<f64: 12.5>, rtl = @node0_rtl, stream_bits = 64 : i64, traffic = array<f64: 12.0>} {
     // CHECK-NEXT: flow.choice "conv.0" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64: 1.200000e+01>, summary = "1 lane", unit = 0 : i64}
     flow.choice "conv.0" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64: 12.0>, summary = "1 lane", unit = 0 : i64}
@@ -42,4 +44,14 @@ flow.plan "throughput=1000/s" bottleneck operation "conv" attributes {avoids_dsp
   }
   // CHECK: flow.alternative "1 device" attributes {nodes = 1 : i64, per_second = 0.000000e+00 : f64, why = "does not fit"}
   flow.alternative "1 device" attributes {nodes = 1 : i64, per_second = 0.0 : f64, why = "does not fit"}
+}
+
+// A body that each frame passes three times.
+// CHECK-LABEL: func.func @body
+func.func @body(%x: tensor<1x4x!num.int<u8, 0:9>>) -> tensor<1x4x!num.int<u8>> {
+  // CHECK: flow.enter %{{.*}} body "fc" trips 3
+  %0 = flow.enter %x body "fc" trips 3 : (tensor<1x4x!num.int<u8, 0:9>>) -> tensor<1x4x!num.int<u8>>
+  // CHECK: flow.leave %{{.*}} body "fc" trips 3
+  %1 = flow.leave %0 body "fc" trips 3 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+  return %1 : tensor<1x4x!num.int<u8>>
 }

@@ -28,10 +28,10 @@ def Flow_PlanOp : Flow_Op<"plan", [SingleBlock, NoTerminator,
     `bottleneck` and `bottleneck_name` give what limits the rate, `no_faster` is
     the sentence for people on what prevents a better one.
     `luts_of_a_block` is the price at which ROMs were placed. The body holds the
-    splits, one node for each run of operations in the order along the devices,
+    splits and repeated blocks, one node for each run of operations in the order along the devices,
     and the alternatives that were not taken.
 
-    - (C1) the body holds splits, nodes and alternatives, one node at least.
+    - (C1) the body holds splits, repeats, nodes and alternatives, one node at least.
     - (C2) no place belongs to two nodes.
     - (C3) the choices' positions are all numbers from 0 on, each once.
     - (C4) times are positive.
@@ -80,6 +80,76 @@ def Flow_SplitOp : Flow_Op<"split", [HasParent<"PlanOp">]> {
   let arguments = (ins StrAttr:$node, StrAttr:$op, I64Attr:$nth, I64Attr:$parts);
   let assemblyFormat = "$node $op custom<Count>($nth) `in` custom<Count>($parts) attr-dict";
   let hasVerifier = 1;
+}
+
+def Flow_RepeatOp : Flow_Op<"repeat", [HasParent<"PlanOp">]> {
+  let summary = "a chain of equal blocks that is one body";
+  let description = [{
+    The first block begins with the `nth` operation `op` of the model's node
+    `node` and has `length` operations; a frame passes it `trips` times.
+
+    - (C1) there are two trips or more, an operation or more, and `nth` is not
+      negative.
+
+    ```mlir
+    module {
+    flow.plan "min-resources" bottleneck border "" attributes {bound = 1.0e-5 : f64, latency = 2.0e-5 : f64, luts_of_a_block = 90.0 : f64, seconds = 1.0e-5 : f64, solved_seconds = 1.0e-5 : f64} {
+      flow.repeat "conv" "conv2d" 0 length 2 trips 6
+      flow.node at [0] attributes {stream_bits = 64 : i64, traffic = array<f64>} {
+        flow.choice "conv" "conv2d" 0 takes "stream" "stream/matvec?pe=1" attributes {busy_cycles = 100 : i64, position = 0 : i64, resources = array<f64>, summary = "", unit = 0 : i64}
+      }
+    }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$node, StrAttr:$op, I64Attr:$nth, I64Attr:$length,
+                       I64Attr:$trips);
+  let assemblyFormat = "$node $op custom<Count>($nth) `length` custom<Count>($length) `trips` custom<Count>($trips) attr-dict";
+  let hasVerifier = 1;
+}
+
+class Flow_Border<string mnemonic> : Flow_Op<mnemonic> {
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$body, I64Attr:$trips);
+  let results = (outs AnyRankedTensor:$output);
+  let assemblyFormat = "$input `body` $body `trips` custom<Count>($trips) attr-dict `:` functional-type($input, $output)";
+  let hasVerifier = 1;
+}
+def Flow_EnterOp : Flow_Border<"enter"> {
+  let summary = "the entry of a body that each frame passes several times";
+  let description = [{
+    Stands for a block of operations that a frame passes `trips` times, each time
+    with other constants: between this operation and the `flow.leave` with the
+    same `body`, values are those of each trip in turn. It gives a frame of
+    `input`, then `trips` less one from the body's end.
+
+    - (C1) there are two trips or more.
+    - (C2) input and output have one shape, and elements of one width.
+
+    ```mlir
+    func.func @network(%x: tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>> {
+      %0 = flow.enter %x body "fc" trips 3 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+      %1 = flow.leave %0 body "fc" trips 3 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+      return %1 : tensor<1x4x!num.int<u8>>
+    }
+    ```
+  }];
+}
+def Flow_LeaveOp : Flow_Border<"leave"> {
+  let summary = "the end of a body that each frame passes several times";
+  let description = [{
+    Gives what comes from the last trip; see `flow.enter`.
+
+    - (C1) there are two trips or more.
+    - (C2) input and output have one shape, and elements of one width.
+
+    ```mlir
+    func.func @network(%x: tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>> {
+      %0 = flow.enter %x body "fc" trips 3 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+      %1 = flow.leave %0 body "fc" trips 3 : (tensor<1x4x!num.int<u8>>) -> tensor<1x4x!num.int<u8>>
+      return %1 : tensor<1x4x!num.int<u8>>
+    }
+    ```
+  }];
 }
 
 def Flow_NodeOp : Flow_Op<"node", [SingleBlock, NoTerminator,
