@@ -163,7 +163,8 @@ public:
 /// The conversion of one module.
 class Converter {
 public:
-  explicit Converter(ModuleOp module) : module(module) {}
+  Converter(ModuleOp module, bool callsQuotients)
+      : module(module), callsQuotients(callsQuotients) {}
 
   void run() {
     std::vector<Operation *> ops;
@@ -205,6 +206,7 @@ public:
 
 private:
   ModuleOp module;
+  bool callsQuotients;
   std::vector<std::optional<Format>> operandFormats;
 
   static Function functionOf(Operation *op) {
@@ -318,6 +320,16 @@ private:
       return finish(x, std::max(fraction, 0));
     }
     case Function::Div:
+      if (callsQuotients && width <= 64) {
+        Type word = e.integer(64);
+        Value result =
+            call(e, "rhizome_num_quotient",
+                 {e.constant(word, int64_t(numeric::pack(n))),
+                  e.extend(in[0], 64, false), e.extend(in[1], 64, false)},
+                 word);
+        // The pattern has no sign.
+        return e.fit(result, f, Overflow::Wrap);
+      }
       return divide(e, widen(in[0], width + shift + 4),
                     widen(in[1], width + shift + 4), n);
     default:
@@ -477,6 +489,9 @@ private:
 
 class ConvertNumToArith
     : public rhizome::impl::ConvertNumToArithBase<ConvertNumToArith> {
-  void runOnOperation() override { Converter(getOperation()).run(); }
+  using ConvertNumToArithBase::ConvertNumToArithBase;
+  void runOnOperation() override {
+    Converter(getOperation(), callsQuotients).run();
+  }
 };
 } // namespace

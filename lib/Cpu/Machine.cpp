@@ -275,6 +275,8 @@ llvm::Expected<LoadedObject> LoadedObject::load(llvm::StringRef object) {
                 address(&rhizome_num_float)},
                {(*jit)->mangleAndIntern("rhizome_num_fixed"),
                 address(&rhizome_num_fixed)},
+               {(*jit)->mangleAndIntern("rhizome_num_quotient"),
+                address(&rhizome_num_quotient)},
                {(*jit)->mangleAndIntern("rhizome_num_convert"),
                 address(&rhizome_num_convert)}})))
     return std::move(error);

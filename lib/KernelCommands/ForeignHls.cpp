@@ -395,7 +395,8 @@ kernelcommands::writeForeignHls(const ForeignHlsRequest &request) {
     return Failure(Failure::Kind::Usage,
                    "'" + device.name + "' is none of AMD's devices",
                    "name one with --device, such as xcu280");
-  auto kernel = readNumbered(request.path, request.options);
+  auto kernel =
+      readNumbered(request.path, request.options, /*isForUnits=*/false);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   std::vector<std::pair<std::string, std::string>> files;

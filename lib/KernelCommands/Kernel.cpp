@@ -306,10 +306,10 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
   return true;
 }
 
-/// Numbers in formats to integers, for the CPU.
-static llvm::Error lowerNumbers(Loaded &loaded) {
+/// Numbers in formats to integers, for the CPU, or for units of our own.
+static llvm::Error lowerNumbers(Loaded &loaded, bool isForUnits = false) {
   mlir::PassManager pm(loaded.context.get());
-  pm.addPass(createConvertNumToArith());
+  pm.addPass(createConvertNumToArith({.callsQuotients = isForUnits}));
   if (failed(pm.run(*loaded.module)))
     return textError(Failure::Kind::Internal,
                      "the kernel's numbers cannot be lowered to integers");
@@ -339,7 +339,7 @@ kernelcommands::readKernel(const std::string &path,
 
 llvm::Expected<NumberedKernel>
 kernelcommands::readNumbered(const std::string &path,
-                             const KernelOptions &options) {
+                             const KernelOptions &options, bool isForUnits) {
   auto loaded = load(path, options);
   if (!loaded)
     return loaded.takeError();
@@ -355,7 +355,7 @@ kernelcommands::readNumbered(const std::string &path,
   NumberedKernel out;
   mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
   if (*chosen)
-    if (llvm::Error error = lowerNumbers(*loaded))
+    if (llvm::Error error = lowerNumbers(*loaded, isForUnits))
       return std::move(error);
   auto func = findKernel(*formats);
   if (!func)

@@ -21,7 +21,8 @@ llvm::Expected<KernelFile> readKernel(const std::string &path,
                                       const KernelOptions &options);
 
 /// A kernel in its number formats, and the same on integers; their operations
-/// correspond one by one. Without formats both are in reals.
+/// correspond one by one. Without formats both are in reals. Units of our own
+/// have operators for quotients, which are calls then.
 struct NumberedKernel {
   KernelFile formats;
   mlir::OwningOpRef<mlir::ModuleOp> integerModule;
@@ -29,7 +30,8 @@ struct NumberedKernel {
   kernel::Signature signature;
 };
 llvm::Expected<NumberedKernel> readNumbered(const std::string &path,
-                                            const KernelOptions &options);
+                                            const KernelOptions &options,
+                                            bool isForUnits = true);
 
 /// An argument's values for all elements, row-major, in double.
 struct Values {

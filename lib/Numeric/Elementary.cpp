@@ -2,6 +2,7 @@
 // Argument reduction by log 2 and power series, in fixed point with 200
 // fraction bits. Only e^0 and log 1 have exact results.
 #include "Elementary.h"
+#include "rhizome/Numeric/Constants.h"
 
 using namespace rhizome::numeric;
 
@@ -111,4 +112,30 @@ Exact<8> rhizome::numeric::logarithm(const Exact<8> &x) {
   if (!r.isZero())
     r.sticky = true;
   return r;
+}
+
+/// |x| · 2^fraction, rounded.
+static std::array<uint64_t, 4> scaled(const Exact<8> &x, int fraction) {
+  // One bit more, for the rounding.
+  const int shift = x.exponent + fraction + 1;
+  W w = shift >= 0 ? x.magnitude << shift : x.magnitude >> -shift;
+  w = (w + W(1)) >> 1;
+  return {w.word[0], w.word[1], w.word[2], w.word[3]};
+}
+
+static Exact<8> dyadic(uint64_t n, int scale) {
+  Exact<8> x;
+  x.magnitude = W(n);
+  x.exponent = -scale;
+  return x;
+}
+
+std::array<uint64_t, 4> rhizome::numeric::scaledExp(uint64_t n, int scale,
+                                                    int fraction) {
+  return scaled(exponential(dyadic(n, scale)), fraction);
+}
+
+std::array<uint64_t, 4> rhizome::numeric::scaledLog(uint64_t n, int scale,
+                                                    int fraction) {
+  return scaled(logarithm(dyadic(n, scale)), fraction);
 }

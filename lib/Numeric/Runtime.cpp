@@ -110,6 +110,12 @@ unsigned __int128 rhizome_num_fixed(uint64_t arithmetic, uint32_t function,
   return call(n, Function(function), a & n.format().mask(), 0, 0);
 }
 
+uint64_t rhizome_num_quotient(uint64_t arithmetic, uint64_t a, uint64_t b) {
+  Arithmetic n = unpack(arithmetic);
+  const Bits mask = n.format().mask();
+  return uint64_t(n.div(a & mask, b & mask));
+}
+
 unsigned __int128 rhizome_num_convert(uint64_t arithmetic, uint64_t from,
                                       unsigned __int128 a) {
   Format f = unpack(from).format();

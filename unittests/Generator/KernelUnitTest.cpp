@@ -148,7 +148,7 @@ protected:
       splitRandomly(kernel(*out.formats));
     out.integers = out.formats->clone();
     PassManager pm(&context);
-    pm.addPass(createConvertNumToArith());
+    pm.addPass(createConvertNumToArith({.callsQuotients = true}));
     ASSERT_TRUE(succeeded(pm.run(*out.integers)));
     OpBuilder b(&context);
     out.parent = ModuleOp::create(b.getUnknownLoc());
@@ -331,6 +331,71 @@ TEST_F(KernelUnits, HelmholtzInFloats) {
       if (HasFatalFailure())
         return;
       EXPECT_GT(interval, 1) << "a sum takes several cycles";
+    }
+}
+
+/// A softmax over rows, with logarithms of its results.
+std::string softmax(const std::string &type, bool isRelu) {
+  const std::string m = "tensor<2x4x" + type + ">",
+                    v = "tensor<2x" + type + ">";
+  const std::string rows = "affine_map<(i,j) -> (i)>",
+                    all = "affine_map<(i,j) -> (i,j)>";
+  auto nest = [&](const std::string &maps, const std::string &kinds,
+                  const std::string &in, const std::string &out,
+                  const std::string &types, const std::string &body) {
+    const bool isRow = out == "%r";
+    return " = linalg.generic {indexing_maps = [" + maps + ", " +
+           (isRow ? rows : all) + "], iterator_types = [\"parallel\", \"" +
+           kinds + "\"]} ins(" + in + " : " + types + ") outs(" + out + " : " +
+           (isRow ? v : m) + ") {\n" + body + "} -> " + (isRow ? v : m) + "\n";
+  };
+  const std::string two = "^bb0(%x: " + type + ", %y: " + type +
+                          ", %o: " + type + "):\n",
+                    one = "^bb0(%x: " + type + ", %o: " + type + "):\n";
+  auto yield = [&](const char *value) {
+    return std::string("linalg.yield ") + value + " : " + type + "\n";
+  };
+  std::string text = "func.func @f(%a: " + m + ") -> " + m +
+                     " {\n%zero = arith.constant 0.0 : " + type +
+                     "\n%e = tensor.empty() : " + m +
+                     "\n%n = tensor.empty() : " + v +
+                     "\n%r = linalg.fill ins(%zero : " + type +
+                     ") outs(%n : " + v + ") -> " + v + "\n";
+  std::string in = "%a";
+  if (isRelu) {
+    text += "%p" + nest(all, "parallel", "%a", "%e", m,
+                        one + "%q = arith.constant 0.25 : " + type +
+                            "\n%c = arith.cmpf ogt, %x, %q : " + type +
+                            "\n%s = arith.select %c, %x, %q : " + type + "\n" +
+                            yield("%s"));
+    in = "%p";
+  }
+  text += "%x1" + nest(all, "parallel", in, "%e", m,
+                       one + "%q = math.exp %x : " + type + "\n" + yield("%q"));
+  text += "%s1" +
+          nest(all, "reduction", "%x1", "%r", m,
+               one + "%q = arith.addf %o, %x : " + type + "\n" + yield("%q"));
+  text += "%y1" +
+          nest(all + ", " + rows, "parallel", "%x1, %s1", "%e", m + ", " + v,
+               two + "%q = arith.divf %x, %y : " + type +
+                   "\n%l = math.log %q : " + type +
+                   "\n%t = arith.subf %q, %l : " + type + "\n" + yield("%t"));
+  return text + "return %y1 : " + m + "\n}\n";
+}
+
+TEST_F(KernelUnits, SoftmaxEqualsTheEvaluator) {
+  if (!test::haveTool("iverilog"))
+    return;
+  FormatChoice half;
+  half.format = Format::floating(5, 10);
+  for (const FormatChoice &choice : {half, fixed(6, 10), FormatChoice()})
+    for (bool stalls : {false, true}) {
+      // Reals compare and select, too.
+      isChecked = !stalls;
+      simulate(softmax(choice.format ? "f64" : "f32", !choice.format), choice,
+               {7 * 32, 27, 20}, 3, stalls);
+      if (HasFatalFailure())
+        return;
     }
 }
 

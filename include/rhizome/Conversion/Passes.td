@@ -27,6 +27,10 @@ def ConvertNumToArith : Pass<"convert-num-to-arith", "::mlir::ModuleOp"> {
     bits as the interpreter's; custom floats, square roots, exp and log call
     the functions of `Numeric/Runtime.h`. Without `num` nothing changes.
   }];
+  let options = [
+    Option<"callsQuotients", "call-quotients", "bool", /*default=*/"false",
+           "quotients of fixed point of at most 64 bits are calls, too">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect"];
 }

@@ -36,6 +36,9 @@ uint64_t rhizome_num_float(uint64_t arithmetic, uint32_t function, uint64_t a,
 /// A function of one operand on fixed-point patterns.
 unsigned __int128 rhizome_num_fixed(uint64_t arithmetic, uint32_t function,
                                     unsigned __int128 a);
+/// A quotient of fixed-point patterns of at most 64 bits; bits above the
+/// format's are ignored.
+uint64_t rhizome_num_quotient(uint64_t arithmetic, uint64_t a, uint64_t b);
 /// Converts a pattern of the format in `from` (its rounding and overflow are
 /// ignored) into the format of `arithmetic`.
 unsigned __int128 rhizome_num_convert(uint64_t arithmetic, uint64_t from,

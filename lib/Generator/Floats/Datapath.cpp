@@ -89,6 +89,10 @@ Value Datapath::sub(Value x, Value y) {
   return b.createOrFold<rtl::SubOp>(loc, x, y);
 }
 
+Value Datapath::table(Value index, ArrayRef<int64_t> values, int64_t n) {
+  return b.createOrFold<rtl::LookupOp>(loc, bits(n), index, values);
+}
+
 /// A product that one DSP block holds, if it is worth one.
 Value Datapath::blockOf(Value x, Value y) {
   const int64_t n = width(x) + width(y);
@@ -235,6 +239,9 @@ int64_t Datapath::delayOf(Operation &op) const {
     delay = chain(width(op.getResult(0)));
   else if (isa<rtl::MulOp>(op))
     delay = double(pace.budget);
+  else if (auto table = dyn_cast<rtl::LookupOp>(op))
+    // A LUT has six inputs, or selects among four.
+    delay = kLevel * std::max(1.0, double(width(table.getIndex())) / 2 - 2);
   else if (auto compare = dyn_cast<rtl::CompareOp>(op)) {
     const int64_t n = width(compare.getLhs());
     if (compare.getPredicate() == P::Equal ||

@@ -52,6 +52,8 @@ public:
   /// x + y + carry, modulo 2^width.
   Value add(Value x, Value y, Value carry = Value());
   Value sub(Value x, Value y);
+  /// The value of an index, of at most 64 bits.
+  Value table(Value index, llvm::ArrayRef<int64_t> values, int64_t bits);
   /// All bits of a product.
   Value multiply(Value x, Value y);
 

@@ -42,6 +42,8 @@ public:
   Value fma(Value a, Value b, Value c);
   Value div(Value a, Value b);
   Value sqrt(Value a);
+  Value exp(Value a, const CostContext &device);
+  Value log(Value a, const CostContext &device);
   /// The lesser of two numbers, or the greater one.
   Value least(Value a, Value b, bool isGreatest);
   /// −a, or |a|.
@@ -51,6 +53,11 @@ public:
   Value fromFixed(Value a, const numeric::Format &from);
   Value fromFloat(Value a, const Operator &source);
   Value toFixed(Value a, const numeric::Format &to);
+
+  /// 1 if a magnitude is rounded up.
+  Value roundsUp(Value sign, Value odd, Value half, Value rest);
+  /// Signed numbers that include `least` and `most`.
+  static int64_t signedBits(int64_t least, int64_t most);
 
   /// False for formats whose subnormal numbers are too large to be fused.
   static bool canFuse(const numeric::Format &f);
@@ -76,8 +83,6 @@ private:
   }
   /// The field that gives the exponent: 1 for subnormal numbers.
   Value exponentOf(const Fields &x);
-  /// Signed numbers that include `least` and `most`.
-  static int64_t signedBits(int64_t least, int64_t most);
   /// The significand with its top bit set, and the field that belongs to it, in
   /// n bits.
   Value normalized(const Fields &x, int64_t n, Value &field);
@@ -90,7 +95,6 @@ private:
   void place(Unrounded &r, Value kept, Value rest, Value field, int64_t least,
              int64_t most);
   Value nan();
-  Value roundsUp(Value sign, Value odd, Value half, Value rest);
   Value round(const Unrounded &x);
 };
 } // namespace rhizome::gen::floats

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The operators of a design: names, modules and instances.
+#include "Elementary.h"
+#include "Fixed.h"
 #include "Float.h"
 
 using namespace mlir;
@@ -58,8 +60,15 @@ static std::string nameOf(const numeric::Format &f) {
 bool Operator::isBuilt() const {
   if (from)
     return format.isFloat() || from->isFloat();
-  return format.isFloat() && llvm::is_contained(kFunctions, function) &&
-         (function != Function::Fma || Float::canFuse(format));
+  const bool isElementary =
+      function == Function::Exp || function == Function::Log;
+  if (isElementary)
+    return format.width() <= kTableBits ||
+           (format.width() <= 64 && distanceOf(function, format));
+  if (format.isFixed())
+    return (function == Function::Div || function == Function::Sqrt) &&
+           format.width() <= 64;
+  return function != Function::Fma || Float::canFuse(format);
 }
 
 unsigned Operator::operands() const {
@@ -80,9 +89,10 @@ unsigned Operator::operands() const {
 }
 
 std::string Operator::name() const {
-  std::string text = std::string("rhz_float_") +
-                     (from ? nameOf(*from) + "_to" : nameOf(function).str()) +
-                     "_" + nameOf(format);
+  std::string text =
+      std::string(format.isFixed() && !from ? "rhz_fixed_" : "rhz_float_") +
+      (from ? nameOf(*from) + "_to" : nameOf(function).str()) + "_" +
+      nameOf(format);
   if (rounding != numeric::Rounding::NearestEven)
     text += std::string("_") + numeric::name(rounding);
   if (overflow != numeric::defaultOverflow(format))
@@ -95,11 +105,41 @@ Operators::Operators(MLIRContext *context, const cost::LogicPace &pace,
     : pace(pace), device(device),
       holder(ModuleOp::create(UnknownLoc::get(context))) {}
 
-static Value logicOf(const Operator &op, Datapath &d, ArrayRef<Value> in) {
+/// All results of a function of few operands.
+static Value tableOf(const Operator &op, Datapath &d, Value in) {
+  const numeric::Arithmetic n(op.format, op.rounding, op.overflow);
+  std::vector<int64_t> values;
+  for (numeric::Bits v = 0; v <= op.format.mask(); ++v)
+    values.push_back(
+        int64_t(op.function == Function::Exp ? n.exp(v) : n.log(v)));
+  return d.table(in, values, op.format.width());
+}
+
+static Value logicOf(const Operator &op, Datapath &d, ArrayRef<Value> in,
+                     const CostContext &device) {
   if (op.from && op.format.isFixed()) {
     Operator inner = op;
     inner.format = *op.from;
     return Float(d, inner).toFixed(in[0], op.format);
+  }
+  const bool isElementary =
+      op.function == Function::Exp || op.function == Function::Log;
+  if (!op.from && isElementary && op.format.width() <= kTableBits)
+    return tableOf(op, d, in[0]);
+  if (!op.from && op.format.isFixed()) {
+    Fixed logic(d, op);
+    switch (op.function) {
+    case Function::Div:
+      return logic.div(in[0], in[1]);
+    case Function::Sqrt:
+      return logic.sqrt(in[0]);
+    case Function::Exp:
+      return logic.exp(in[0], device);
+    case Function::Log:
+      return logic.log(in[0], device);
+    default:
+      llvm_unreachable("isBuilt lists the functions above");
+    }
   }
   Float logic(d, op);
   if (op.from && op.from->isFixed())
@@ -130,9 +170,12 @@ static Value logicOf(const Operator &op, Datapath &d, ArrayRef<Value> in) {
     return logic.signedAs(in[0], true);
   case Function::Abs:
     return logic.signedAs(in[0], false);
-  default:
-    llvm_unreachable("isBuilt lists the functions above");
+  case Function::Exp:
+    return logic.exp(in[0], device);
+  case Function::Log:
+    return logic.log(in[0], device);
   }
+  llvm_unreachable("every function is handled");
 }
 
 static constexpr const char *kOperands[] = {"a_i", "b_i", "c_i"};
@@ -157,7 +200,7 @@ const Pipeline &Operators::of(const Operator &op) {
     in.push_back(body->addArgument(
         b.getIntegerType(unsigned(op.operandFormat().width())), loc));
   Datapath d(body, loc, pace, device);
-  Value result = logicOf(op, d, in);
+  Value result = logicOf(op, d, in, device);
   d.finish(clock, result, made.latency, made.delay);
   return made;
 }

@@ -4,6 +4,7 @@
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -131,6 +132,14 @@ int64_t bitsBelowZeros(Value v) {
          : concat && isConstant(concat.getInputs().back())
              ? bitsOf(v) - bitsOf(concat.getInputs().back())
              : bitsOf(v);
+}
+
+/// Bits of an operand that are differences of others, which a carry chain's
+/// LUTs do not hold.
+int64_t invertedBits(Value v) {
+  if (auto concat = v.getDefiningOp<rtl::ConcatOp>())
+    v = concat.getInputs().back();
+  return v.getDefiningOp<rtl::XorOp>() ? bitsOf(v) : 0;
 }
 
 void Counter::countRegister(rtl::RegisterOp op) {
@@ -262,11 +271,24 @@ void Counter::count(Operation &op) {
         if (mask && bitsOf(mask.getInput()) == 1)
           luts(double(bitsOf(a.getResult())) * kMasked * (isAmd() ? 1 : 2));
       })
-      // Bits to which nothing is added only pass the carry on.
+      // Bits to which nothing is added only pass the carry on, unless they are
+      // inverted by a sign.
       .Case([&](rtl::AddOp a) {
-        luts(double(isAmd() ? std::min(bitsBelowZeros(a.getLhs()),
-                                       bitsBelowZeros(a.getRhs()))
+        luts(double(isAmd() ? std::max({std::min(bitsBelowZeros(a.getLhs()),
+                                                 bitsBelowZeros(a.getRhs())),
+                                        invertedBits(a.getLhs()),
+                                        invertedBits(a.getRhs())})
                             : bitsOf(a.getResult())));
+      })
+      // A bit of a table takes a LUT for 64 entries, and some choose among
+      // these.
+      .Case([&](rtl::LookupOp l) {
+        constexpr double kChoice = 1.33;
+        const int64_t index = bitsOf(l.getIndex());
+        const double tables =
+            std::ldexp(1, int(std::max<int64_t>(0, index - context.lutInputs)));
+        luts(double(bitsOf(l.getResult())) *
+             (tables > 1 ? tables * kChoice : 1));
       })
       .Case([&](rtl::SubOp s) {
         const bool isFree = isAmd() && isConstant(s.getRhs());

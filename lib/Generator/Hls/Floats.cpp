@@ -19,6 +19,8 @@ using numeric::Function;
 
 static constexpr const char *kFloatCall = "rhizome_num_float";
 static constexpr const char *kConvertCall = "rhizome_num_convert";
+static constexpr const char *kFixedCall = "rhizome_num_fixed";
+static constexpr const char *kQuotientCall = "rhizome_num_quotient";
 
 static std::optional<uint64_t> known(Value v) {
   APInt value;
@@ -30,20 +32,26 @@ static std::optional<uint64_t> known(Value v) {
 std::optional<floats::Operator> operatorOf(Operation &op) {
   auto call = dyn_cast<func::CallOp>(op);
   if (!call ||
-      (call.getCallee() != kFloatCall && call.getCallee() != kConvertCall))
+      !llvm::is_contained({kFloatCall, kConvertCall, kFixedCall, kQuotientCall},
+                          call.getCallee()))
     return std::nullopt;
   // The arithmetic, and the function or the arithmetic of what is converted.
-  auto first = known(call.getOperand(0)), second = known(call.getOperand(1));
-  if (!first || !second)
+  auto first = known(call.getOperand(0));
+  if (!first)
     return std::nullopt;
   const Arithmetic arithmetic = numeric::unpack(*first);
+  if (call.getCallee() == kQuotientCall)
+    return floats::Operator(Function::Div, arithmetic);
+  auto second = known(call.getOperand(1));
+  if (!second)
+    return std::nullopt;
   if (call.getCallee() == kConvertCall)
     return floats::Operator(numeric::unpack(*second).format(), arithmetic);
   return floats::Operator(Function(*second), arithmetic);
 }
 
-ValueRange operandsOf(const floats::Operator &op, Operation &call) {
-  return call.getOperands().slice(2, op.operands());
+unsigned firstPatternOf(Operation &call) {
+  return cast<func::CallOp>(call).getCallee() == kQuotientCall ? 1 : 2;
 }
 
 std::optional<APInt> evaluateCall(func::CallOp call,
@@ -62,6 +70,11 @@ std::optional<APInt> evaluateCall(func::CallOp call,
     result =
         rhizome_num_float(uint64_t(in[0]), uint32_t(in[1]), uint64_t(in[2]),
                           uint64_t(in[3]), uint64_t(in[4]));
+  else if (call.getCallee() == kFixedCall)
+    result = rhizome_num_fixed(uint64_t(in[0]), uint32_t(in[1]), in[2]);
+  else if (call.getCallee() == kQuotientCall)
+    result =
+        rhizome_num_quotient(uint64_t(in[0]), uint64_t(in[1]), uint64_t(in[2]));
   else if (call.getCallee() == kConvertCall)
     result = rhizome_num_convert(uint64_t(in[0]), uint64_t(in[1]), in[2]);
   else
@@ -115,13 +128,118 @@ bool isReal(Type type) {
 
 /// True if an operation can be on patterns as it is, or be replaced.
 bool isConvertible(Operation &op) {
-  if (isa<arith::ConstantOp, arith::SelectOp, tensor::EmptyOp,
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::CmpFOp, tensor::EmptyOp,
           tensor::ExtractSliceOp, tensor::InsertSliceOp, linalg::LinalgOp>(
           op) ||
       op.hasTrait<OpTrait::IsTerminator>())
     return true;
   return nativeFunction(op) || (llvm::none_of(op.getOperandTypes(), isReal) &&
                                 llvm::none_of(op.getResultTypes(), isReal));
+}
+
+/// A comparison of patterns: as integers whose order is that of the numbers.
+Value compare(arith::CmpFOp op) {
+  using P = arith::CmpFPredicate;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Value x = op.getLhs(), y = op.getRhs();
+  // Its operands are patterns by now.
+  Type type = x.getType();
+  const Format format = type.getIntOrFloatBitWidth() == 64 ? Format::binary64()
+                                                           : Format::binary32();
+  auto constant = [&](uint64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getIntegerAttr(type, int64_t(value)));
+  };
+  auto integers = [&](arith::CmpIPredicate p, Value u, Value v) -> Value {
+    return arith::CmpIOp::create(b, loc, p, u, v);
+  };
+  auto bit = [&](bool value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
+  };
+  const uint64_t sizes = uint64_t(format.mask() >> 1);
+  const uint64_t infinity = sizes & ~((uint64_t(1) << format.mantissaBits) - 1);
+  auto sizeOf = [&](Value v) -> Value {
+    return arith::AndIOp::create(b, loc, v, constant(sizes));
+  };
+  // Negative numbers the other way round.
+  auto keyOf = [&](Value v) -> Value {
+    Value sign = arith::ShRSIOp::create(b, loc, v,
+                                        constant(uint64_t(format.width() - 1)));
+    return arith::XOrIOp::create(
+        b, loc, v, arith::AndIOp::create(b, loc, sign, constant(sizes)));
+  };
+  Value sizeX = sizeOf(x), sizeY = sizeOf(y);
+  Value isNone = arith::OrIOp::create(
+      b, loc, integers(arith::CmpIPredicate::ugt, sizeX, constant(infinity)),
+      integers(arith::CmpIPredicate::ugt, sizeY, constant(infinity)));
+  Value areZero =
+      integers(arith::CmpIPredicate::eq,
+               arith::OrIOp::create(b, loc, sizeX, sizeY), constant(0));
+  Value areSame = arith::OrIOp::create(
+      b, loc, integers(arith::CmpIPredicate::eq, x, y), areZero);
+  auto less = [&](Value u, Value v) -> Value {
+    Value isLess = integers(arith::CmpIPredicate::slt, keyOf(u), keyOf(v));
+    return arith::AndIOp::create(
+        b, loc, isLess, arith::XOrIOp::create(b, loc, areZero, bit(true)));
+  };
+  auto either = [&](Value u, Value v) -> Value {
+    return arith::OrIOp::create(b, loc, u, v);
+  };
+  auto inverse = [&](Value v) -> Value {
+    return arith::XOrIOp::create(b, loc, v, bit(true));
+  };
+  Value holds;
+  bool isOrdered = true;
+  switch (op.getPredicate()) {
+  case P::AlwaysFalse:
+    return bit(false);
+  case P::AlwaysTrue:
+    return bit(true);
+  case P::ORD:
+    return inverse(isNone);
+  case P::UNO:
+    return isNone;
+  case P::UEQ:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::OEQ:
+    holds = areSame;
+    break;
+  case P::UNE:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::ONE:
+    holds = inverse(areSame);
+    break;
+  case P::ULT:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::OLT:
+    holds = less(x, y);
+    break;
+  case P::UGT:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::OGT:
+    holds = less(y, x);
+    break;
+  case P::ULE:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::OLE:
+    holds = either(less(x, y), areSame);
+    break;
+  case P::UGE:
+    isOrdered = false;
+    [[fallthrough]];
+  case P::OGE:
+    holds = either(less(y, x), areSame);
+    break;
+  }
+  return isOrdered
+             ? arith::AndIOp::create(b, loc, holds, inverse(isNone)).getResult()
+             : either(holds, isNone);
 }
 
 /// A call in place of an operation on reals.
@@ -220,14 +338,16 @@ void realsToPatterns(func::FuncOp kernel) {
                     .bitcast(getElementTypeOrSelf(type));
       constant.setValueAttr(cast<TypedAttr>(value));
       retype(constant.getResult());
-    } else if (nativeFunction(*op)) {
+    } else if (nativeFunction(*op) || isa<arith::CmpFOp>(op)) {
       computing.push_back(op);
     } else {
       llvm::for_each(op->getResults(), retype);
     }
   });
   for (Operation *op : computing) {
-    Value result = callOf(*op, *nativeFunction(*op), module);
+    auto comparison = dyn_cast<arith::CmpFOp>(op);
+    Value result = comparison ? compare(comparison)
+                              : callOf(*op, *nativeFunction(*op), module);
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }

@@ -14,10 +14,10 @@ inline constexpr int64_t kProductLatency = 2;
 /// patterns, in place and operation by operation. Does nothing if it is in
 /// formats, or has an operation that patterns cannot have.
 void realsToPatterns(mlir::func::FuncOp kernel);
-/// The operator that a call on patterns stands for, and the patterns, in 64
-/// bits, that it reads.
+/// The operator that a call on patterns stands for, and the first of its
+/// operands that is a pattern.
 std::optional<floats::Operator> operatorOf(mlir::Operation &op);
-mlir::ValueRange operandsOf(const floats::Operator &op, mlir::Operation &call);
+unsigned firstPatternOf(mlir::Operation &call);
 /// The result of a call on patterns that are constants.
 std::optional<llvm::APInt>
 evaluateCall(mlir::func::CallOp call, mlir::ArrayRef<mlir::Attribute> operands);

@@ -122,9 +122,10 @@ void Parts::checkBody(linalg::GenericOp op) {
     std::string name = "'" + inner.getName().getStringRef().str() + "'";
     if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(
             inner))
-      name = "quotients";
+      name = "quotients of more than 64 bits";
     else if (built)
-      name = "'" + floats::nameOf(built->function).str() + "' of floats";
+      name = "'" + floats::nameOf(built->function).str() + "' in '" +
+             built->format.str() + "'";
     else if (isa<func::CallOp>(inner))
       name = "functions";
     if (llvm::is_contained(named, name))

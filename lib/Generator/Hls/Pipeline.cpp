@@ -223,12 +223,13 @@ std::vector<Turn> Unit::compute(ArrayRef<const Nest *> nests,
         operands.push_back(operandAt(v, from, copy));
       if (named) {
         // A call's first operands name the function.
-        result.lanes.push_back(
-            operate(*named, ArrayRef(operands).slice(2, named->operands()),
-                    inner.getResult(0).getType().getIntOrFloatBitWidth(),
-                    isAlone && from > 0 ? settled
-                    : isAlone           ? turns[0]
-                                        : Value()));
+        result.lanes.push_back(operate(
+            *named,
+            ArrayRef(operands).slice(firstPatternOf(inner), named->operands()),
+            inner.getResult(0).getType().getIntOrFloatBitWidth(),
+            isAlone && from > 0 ? settled
+            : isAlone           ? turns[0]
+                                : Value()));
         continue;
       }
       if (isProduct)

@@ -20,8 +20,9 @@ using numeric::Function;
 llvm::StringRef nameOf(Function function);
 /// Functions for which there are operators.
 inline constexpr Function kFunctions[] = {
-    Function::Add,  Function::Sub, Function::Mul, Function::Fma, Function::Div,
-    Function::Sqrt, Function::Min, Function::Max, Function::Neg, Function::Abs};
+    Function::Add, Function::Sub,  Function::Mul, Function::Fma,
+    Function::Div, Function::Sqrt, Function::Exp, Function::Log,
+    Function::Min, Function::Max,  Function::Neg, Function::Abs};
 
 /// An operation in a format of floats, or a conversion of which either format
 /// is one.
