@@ -5,8 +5,8 @@ Each of bench/kernels is compiled for an Alveo U280 at 300 MHz with as many DSPs
 as the fastest published design has, and simulated: one element in RTL, whose
 words must be the evaluator's and whose cycles must be the predicted ones. Our
 cycles are those of the nests, with the data in banked memories on chip, as
-theirs are; reading and writing through one stream of a word each is beside
-them. Resources are predicted.
+theirs are; reading and writing through one stream each, of as many words a beat
+as the goal chose, is beside them. Resources are predicted.
     bench/polybench.py [KERNEL …] [--rhizome build/bin/rhizome] [--no-rtl]
         [--write]"""
 import argparse
@@ -16,6 +16,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 KEPT = ROOT / "bench" / "polybench.txt"
@@ -62,15 +63,19 @@ def row(rhizome, name, folder, isSimulated):
     predicted, kernel = built["predicted"], built["kernel"]
     rtl = "not simulated"
     if isSimulated:
+        begin = time.monotonic()
         ran = run([rhizome, "simulate", package, "-n", "1", "--json"])
+        if "measured" not in ran:
+            sys.exit(f"{name}: {ran}")
         measured = ran["measured"]["interval_cycles"]
         if ran["mismatches"] or measured != predicted["interval_cycles"]:
             sys.exit(f"{name}: {ran}")
-        rtl = "exact"
+        rtl = f"exact, {time.monotonic() - begin:,.0f} s"
     return {"name": name, "best": best, "best_dsp": dsps,
             "cycles": kernel["compute_cycles"], "dsp": predicted["dsp"],
             "lut": predicted["lut"], "bram": predicted["bram"],
             "read": kernel["read_cycles"], "write": kernel["write_cycles"],
+            "words": kernel["streams"][0]["words"],
             "rtl": rtl, "seconds": built["seconds"]}
 
 
@@ -83,7 +88,7 @@ def main():
                         help=f"keep the table in {KEPT.relative_to(ROOT)}")
     options = parser.parse_args()
     lines = ["kernel    cycles   DSP     LUT  BRAM | best of others   DSP "
-             "| ratio | read     write  | RTL"]
+             "| ratio | words    read  write | RTL"]
     ratios, slow = [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in options.kernels:
@@ -94,8 +99,8 @@ def main():
             lines.append(
                 f"{name:8} {r['cycles']:7,} {r['dsp']:5,} {r['lut']:7,} "
                 f"{r['bram']:5} | {r['best']:14,} {r['best_dsp']:5,} "
-                f"| {ratios[-1]:5.2f} | {r['read']:8,} {r['write']:6,} "
-                f"| {r['rtl']}")
+                f"| {ratios[-1]:5.2f} | {r['words']:5} {r['read']:7,} "
+                f"{r['write']:6,} | {r['rtl']}")
             print(lines[-1], flush=True)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     lines.append(f"geometric mean of the ratios {mean:.2f}; compiled in at "

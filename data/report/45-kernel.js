@@ -5,11 +5,6 @@
 (function () {
   const kernel = data.plan && data.plan.kernel;
   if (!kernel) return;
-  const words = Object.fromEntries([...kernel.inputs, ...kernel.outputs].map(t => [t.name, t.words]));
-  const nests = Object.fromEntries(kernel.nests.map(n => [n.name, n]));
-  const cyclesOf = part => part.startsWith("read ") ? words[part.slice(5)]
-    : part.startsWith("write ") ? words[part.slice(6)] + 1
-    : d3.max(part.split(" and "), name => nests[name] ? nests[name].cycles : 0);
   const kinds = [["reading", color(0)], ["computing", color(2)], ["writing", color(3)]];
   const fillOf = part => kinds[part.startsWith("read ") ? 0 : part.startsWith("write ") ? 2 : 1][1];
 
@@ -18,8 +13,8 @@
     : "One element at a time: its parts follow each other.");
   const rows = kernel.stages.flatMap((stage, s) => {
     let start = 0;
-    return stage.parts.map(name => {
-      const row = {name, stage, s, start, cycles: cyclesOf(name)};
+    return stage.parts.map((name, p) => {
+      const row = {name, stage, s, start, cycles: stage.part_cycles[p]};
       start += row.cycles;
       return row;
     });
@@ -43,6 +38,54 @@
   table(part, ["loop nest", "place", "iterations", "every", "depth", "cycles"], kernel.nests.map((n, i) =>
     [n.name, n.place, ...["iterations", "interval_cycles", "depth_cycles", "cycles"].map(f => member(`plan/kernel/nests/${i}/${f}`))]),
     "an iteration begins every so many cycles; its result is there after as many as the depth");
+
+  // An iteration of a nest: rows of units, boxes from an operation's first cycle
+  // to its last one. Operations of a unit that are alike share a box.
+  const shown = kernel.nests.slice(0, 12);
+  const times = section("Schedules of the loop nests",
+    "An iteration by unit: when its operands are read, each operation computes, and its result is written. Lines mark where the next iterations begin."
+    + (shown.length < kernel.nests.length ? ` The first ${shown.length} of ${kernel.nests.length} nests; plan.json has all.` : ""));
+  for (const nest of shown) {
+    const units = d3.groups(nest.operations, o => o.unit).map(([unit, operations]) => {
+      const boxes = d3.groups(operations, o => `${o.name} ${o.cycle} ${o.cycles} ${o.copies}`)
+        .map(([, same]) => ({...same[0], count: same.length * same[0].copies}))
+        .sort((a, b) => d3.ascending(a.cycle, b.cycle));
+      const ends = [];
+      for (const box of boxes) {
+        box.row = ends.findIndex(end => end <= box.cycle);
+        if (box.row < 0) box.row = ends.length;
+        ends[box.row] = box.cycle + Math.max(1, box.cycles);
+      }
+      return {unit, boxes, rows: ends.length};
+    });
+    const top = 20, left = 170, H = top + d3.sum(units, u => u.rows) * step + 10 * units.length + m.b;
+    const x = d3.scaleLinear().domain([0, nest.depth_cycles + 1]).range([left, W - m.r]);
+    const svg = figure(times, W, H, `an iteration of ${nest.name} by unit`,
+      `${nest.name}: an iteration every ${number(nest.interval_cycles)} ${nest.interval_cycles === 1 ? "cycle" : "cycles"}, ${number(nest.depth_cycles)} deep`);
+    bottomAxis(svg, x, H, m, "cycle of the iteration");
+    const begins = d3.range(nest.interval_cycles, nest.depth_cycles + 1, nest.interval_cycles);
+    svg.append("rect").attr("x", x(0)).attr("width", x(nest.interval_cycles) - x(0)).attr("y", top - 4)
+      .attr("height", H - m.b - top + 8).attr("fill", "var(--ink)").attr("opacity", 0.07);
+    svg.append("g").selectAll("line").data(begins).join("line").attr("x1", x).attr("x2", x).attr("y1", top - 4)
+      .attr("y2", H - m.b + 4).attr("stroke", "var(--ink)").attr("stroke-dasharray", "2 3").attr("opacity", 0.35);
+    svg.append("text").attr("class", "soft").attr("x", x(0)).attr("y", 11).attr("font-size", 11)
+      .text(`interval ${number(nest.interval_cycles)}`);
+    let y = top;
+    units.forEach(({unit, boxes, rows}, u) => {
+      svg.append("text").attr("x", left - 8).attr("y", y + step / 2 + 4).attr("text-anchor", "end").attr("font-size", 11).text(unit);
+      for (const box of boxes) {
+        const w = x(box.cycle + Math.max(1, box.cycles)) - x(box.cycle) - 2, by = y + box.row * step;
+        const label = box.count > 1 ? `${box.name} × ${number(box.count)}` : box.name;
+        svg.append("rect").attr("x", x(box.cycle) + 1).attr("width", w).attr("y", by + 2).attr("height", step - 4)
+          .attr("rx", 3).attr("fill", color(u)).append("title")
+          .text(`${label}: ${box.cycles > 1 ? `cycles ${box.cycle} to ${box.cycle + box.cycles - 1}` : `cycle ${box.cycle}`}`);
+        if (w > 26)
+          svg.append("text").attr("class", "on-fill").attr("x", x(box.cycle) + 1 + w / 2).attr("y", by + step / 2 + 4)
+            .attr("text-anchor", "middle").attr("font-size", 11).text(clip(label, Math.floor(w / 6.5)));
+      }
+      y += rows * step + 10;
+    });
+  }
 
   const kept = section("Memories of the unit", "Tensors of a stage that do not live at the same time share a memory; those between stages have a slot for each element on its way.");
   table(kept, ["memory", "kind", "banks", "words", "bits", "slots", "tensors"], kernel.memories.map((s, i) =>

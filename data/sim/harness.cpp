@@ -33,7 +33,6 @@ using rhz::Stalls;
 
 constexpr int kResetCycles = 8;
 constexpr int kIdleCycles = 256; // between the frames and the latency run
-constexpr int64_t kDistances = 8;
 
 FILE *report;
 bool failed;
@@ -243,12 +242,13 @@ bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
 }
 
 /// The mean of the last half of the distances between first beats, at least
-/// eight of them; the first frames fill the pipeline.
+/// `least` of them; the first frames fill the pipeline.
 /// Those before the `last` ones are counted: when nothing comes after a frame,
 /// it no longer shares memories with others.
-double meanInterval(const std::vector<int64_t> &first, int64_t last) {
+double meanInterval(const std::vector<int64_t> &first, int64_t last,
+                    int64_t least) {
   int64_t distances = int64_t(first.size()) - last - 1;
-  int64_t used = std::max(kDistances, distances / 2);
+  int64_t used = std::max(least, distances / 2);
   if (distances < used)
     return 0;
   return double(first[distances] - first[distances - used]) / double(used);
@@ -257,7 +257,7 @@ double meanInterval(const std::vector<int64_t> &first, int64_t last) {
 
 int main(int argc, char **argv) {
   Bench bench;
-  int64_t frames = 1, total = 1, last = 0;
+  int64_t frames = 1, total = 1, last = 0, distances = 8;
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   bool latency = false, keeps = false;
@@ -274,6 +274,8 @@ int main(int argc, char **argv) {
       total = number();
     else if (arg == "--last")
       last = number();
+    else if (arg == "--distances")
+      distances = number();
     else if (arg == "--stalls-in")
       stallsIn = number();
     else if (arg == "--stalls-out")
@@ -356,7 +358,7 @@ int main(int argc, char **argv) {
     good = !bench.sinks[k].kept || writeAll(outFiles[k], bench.sinks[k].bytes);
   double interval = 0;
   for (const Sink &s : bench.sinks)
-    interval = std::max(interval, meanInterval(s.firstBeats, last));
+    interval = std::max(interval, meanInterval(s.firstBeats, last, distances));
   // What still moves afterwards is an error: no sink expects a beat.
   for (int64_t i = 0; good && !failed && i < kIdleCycles + busy; ++i)
     bench.cycle();

@@ -172,8 +172,9 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
   const double bankBytes = context.memories[0].bankBytesPerS(context.clockMhz);
   const double perLane = context.clockMhz * 1e6 / double(point.interval);
   const double laneBytes = perLane * double(mostWords * wordBits) / 8;
-  const int64_t mostLanes = std::max<int64_t>(
-      1, std::min(portBits / wordBits, int64_t(bankBytes / laneBytes)));
+  const int64_t mostLanes =
+      std::max<int64_t>(1, std::min(portBits / (wordBits * unit.words),
+                                    int64_t(bankBytes / laneBytes)));
   const Resources mover = hls::moverOf(portBits, context.cost);
   // What stays comes through a channel of its own, for all units.
   const int64_t residents = llvm::count_if(

@@ -18,6 +18,7 @@
 #include "llvm/Support/Path.h"
 #include <chrono>
 #include <cmath>
+#include <memory>
 
 using namespace mlir;
 using namespace rhizome;
@@ -34,20 +35,21 @@ static unsigned wordBits(ArrayRef<Value> tensors) {
   return bits;
 }
 
-static BorderPort portOf(const hls::UnitStream &stream, int64_t lanes,
-                         const std::string &name) {
+static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
+                         int64_t lanes, const std::string &name) {
   if (stream.isOnce)
     lanes = 1;
   ArrayRef<Value> tensors = stream.tensors;
   BorderPort out;
   out.port = stream.name;
   out.name = name;
-  int64_t words = 0;
+  int64_t beats = 0;
   for (Value v : tensors)
-    words += cast<RankedTensorType>(v.getType()).getNumElements();
-  out.shape = {words * lanes};
+    beats += llvm::divideCeil(
+        cast<RankedTensorType>(v.getType()).getNumElements(), beatWords);
+  out.shape = {beats * beatWords * lanes};
   const unsigned bits = wordBits(tensors);
-  out.dataWidth = bits * unsigned(lanes);
+  out.dataWidth = bits * unsigned(beatWords * lanes);
   out.element = {/*isSigned=*/true, bits, llvm::minIntN(bits),
                  llvm::maxIntN(bits)};
   return out;
@@ -76,9 +78,11 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
                : all;
   };
   for (const hls::UnitStream &stream : unit.inStreams)
-    node.inputs.push_back(portOf(stream, lanes, nameFor(stream, "inputs")));
+    node.inputs.push_back(
+        portOf(stream, unit.words, lanes, nameFor(stream, "inputs")));
   for (const hls::UnitStream &stream : unit.outStreams)
-    node.outputs.push_back(portOf(stream, lanes, nameFor(stream, "outputs")));
+    node.outputs.push_back(
+        portOf(stream, unit.words, lanes, nameFor(stream, "outputs")));
   node.streamBits = node.outputs[0].dataWidth;
 
   Structure structure = hls::structureOf(unit.module, device.cost);
@@ -154,7 +158,11 @@ static Refusals whyTooLarge(const Plan &plan) {
       refusals.push_back({plan.kernel->name, "",
                           llvm::formatv("it needs {0:f0} % of the {1} of {2}",
                                         100 * share, name, plan.device),
-                          "choose a larger device, or a narrower format"});
+                          plan.kernel->streams[0].words > 1
+                              ? "choose a larger device, a narrower format, or "
+                                "fewer --words"
+                              : "choose a larger device, or a narrower "
+                                "format"});
   return refusals;
 }
 
@@ -204,6 +212,82 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
   return llvm::Error::success();
 }
 
+namespace {
+/// A unit, if there are no refusals.
+struct Built {
+  NumberedKernel kernel;
+  OwningOpRef<ModuleOp> holder;
+  Plan plan;
+  Refusals refusals;
+};
+} // namespace
+
+/// Builds one way; with what may be taken for it, its border is as wide as
+/// serves.
+static rhizome::Result<std::unique_ptr<Built>>
+buildWay(const HardwareRequest &request, const ParallelKernel &way,
+         const planbuild::Targets &targets, const explore::Goal *goal,
+         const Resources *spare = nullptr) {
+  const gen::DeviceContext &device = targets.places.places[0].context;
+  auto kernel = readNumbered(request.path, way.options);
+  if (!kernel)
+    return failureOf(kernel.takeError(), Failure::Kind::Input);
+  auto out = std::make_unique<Built>(Built{std::move(*kernel), {}, {}, {}});
+  MLIRContext &context = *out->kernel.formats.context;
+  context.loadDialect<rtl::RtlDialect>();
+  OpBuilder b(&context);
+  out->holder = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToEnd(out->holder->getBody());
+  std::string problem;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    problem += "\n" + diagnostic.str();
+    return success();
+  });
+  const int64_t lanes = request.unit.lanes;
+  auto options = unitOptions(out->kernel, request.unit, device);
+  if (!options)
+    return options.failure();
+  options->choices = way.nests;
+  if (spare) {
+    options->words = 0;
+    options->spare = *spare;
+  }
+  auto unit =
+      hls::buildKernelUnit(out->kernel.integers, lanes > 1 ? "rhz_lane" : kUnit,
+                           gen::paceFor(device), device.cost, *options, b);
+  if (failed(unit)) {
+    out->refusals = {{request.path, "",
+                      "its nests cannot be built so:" + problem,
+                      "choose other --copies"}};
+    return out;
+  }
+  if (lanes > 1)
+    hls::addLanes(*unit, lanes, kUnit, b);
+  out->plan = planOf(out->kernel, *unit, lanes, targets, device);
+  out->refusals = whyTooLarge(out->plan);
+  const Prediction &predicted = out->plan.predicted;
+  if (out->refusals.empty() && goal &&
+      (predicted.throughputPerS < goal->throughput ||
+       (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency)))
+    out->refusals = {{out->plan.model, "",
+                      llvm::formatv("it takes {0} cycles, which the goal does "
+                                    "not allow",
+                                    predicted.intervalCycles),
+                      "lower the goal"}};
+  return out;
+}
+
+/// What a unit leaves of its device, for one lane, less than estimates err.
+static Resources leftOf(const Plan &plan, const gen::DeviceContext &device) {
+  constexpr double kSafe = 0.9;
+  const double each = kSafe / double(plan.kernel->lanes);
+  Resources out;
+  out.lut() =
+      each * (gen::available(device.budget, 0) - double(plan.predicted.lut));
+  out.bram() = each * (gen::available(device.budget, 3) - plan.predicted.bram);
+  return out;
+}
+
 rhizome::Result<HardwareResult>
 kernelcommands::buildHardware(const HardwareRequest &request) {
   auto start = std::chrono::steady_clock::now();
@@ -229,62 +313,40 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
   if (!ways)
     return ways.failure();
   HardwareRequest chosen = request;
-  OwningOpRef<ModuleOp> holder;
+  std::unique_ptr<Built> best;
   Refusals refusals;
   // Estimates may promise too much.
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
-    holder = nullptr;
-    kernel = readNumbered(request.path, way.options);
-    if (!kernel)
-      return failureOf(kernel.takeError(), Failure::Kind::Input);
-    MLIRContext &context = *kernel->formats.context;
-    context.loadDialect<rtl::RtlDialect>();
-    OpBuilder b(&context);
-    holder = ModuleOp::create(b.getUnknownLoc());
-    b.setInsertionPointToEnd(holder->getBody());
-    std::string problem;
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      problem += "\n" + diagnostic.str();
-      return success();
-    });
-    const int64_t lanes = request.unit.lanes;
-    auto options = unitOptions(*kernel, request.unit, device);
-    if (!options)
-      return options.failure();
-    options->choices = way.nests;
-    auto unit =
-        hls::buildKernelUnit(kernel->integers, lanes > 1 ? "rhz_lane" : kUnit,
-                             gen::paceFor(device), device.cost, *options, b);
-    if (failed(unit)) {
-      refusals = {{request.path, "", "its nests cannot be built so:" + problem,
-                   "choose other --copies"}};
+    auto built = buildWay(chosen, way, *targets, goal ? &*goal : nullptr);
+    if (!built)
+      return built.failure();
+    refusals = std::move((*built)->refusals);
+    if (!refusals.empty())
       continue;
+    best = std::move(*built);
+    // The border may have what the nests leave.
+    if (request.unit.words == 0 && goal && !goal->isBounded() &&
+        goal->kind != explore::Goal::Kind::MinResources) {
+      const Resources spare = leftOf(best->plan, device);
+      auto wide = buildWay(chosen, way, *targets, &*goal, &spare);
+      if (!wide)
+        return wide.failure();
+      if ((*wide)->refusals.empty() && (*wide)->plan.predicted.intervalCycles <
+                                           best->plan.predicted.intervalCycles)
+        best = std::move(*wide);
     }
-    if (lanes > 1)
-      hls::addLanes(*unit, lanes, kUnit, b);
-    result.plan = planOf(*kernel, *unit, request.unit.lanes, *targets, device);
-    refusals = whyTooLarge(result.plan);
-    const double seconds = result.plan.predicted.latencyUs / 1e6;
-    if (refusals.empty() && goal &&
-        (result.plan.predicted.throughputPerS < goal->throughput ||
-         (goal->latency > 0 && seconds > goal->latency)))
-      refusals = {{result.plan.model, "",
-                   llvm::formatv("it takes {0} cycles, which the goal does not "
-                                 "allow",
-                                 result.plan.predicted.intervalCycles),
-                   "lower the goal"}};
-    if (refusals.empty())
-      break;
+    break;
   }
   if (!refusals.empty())
     return Failure(Failure::Kind::Infeasible, std::move(refusals));
-  if (llvm::Error error = planbuild::checkHardware(*holder))
+  result.plan = std::move(best->plan);
+  if (llvm::Error error = planbuild::checkHardware(*best->holder))
     return failureOf(std::move(error), Failure::Kind::Internal);
   if (request.output != "-") {
     result.package =
         request.output.empty() ? result.plan.model + ".rhz" : request.output;
-    if (llvm::Error error = writePackage(chosen, result.plan, *holder,
+    if (llvm::Error error = writePackage(chosen, result.plan, *best->holder,
                                          targets->devices[0], result))
       return failureOf(std::move(error), Failure::Kind::Environment);
   }

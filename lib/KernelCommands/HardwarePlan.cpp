@@ -2,6 +2,7 @@
 // What the plan of a kernel says: its nests, stages, streams and memories by
 // the names of tensors; and the memories' YAML.
 #include "HardwareParts.h"
+#include "rhizome/Generator/Hls/Views.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
 
@@ -32,7 +33,11 @@ public:
           isLast ? name : name + "." + std::to_string(count[name]);
     }
   }
-  std::string of(Value v) const { return names.lookup(v); }
+  /// A part of a tensor without a name has that of the whole.
+  std::string of(Value v) const {
+    std::string name = names.lookup(v);
+    return name.empty() ? names.lookup(hls::baseOf(v)) : name;
+  }
 
 private:
   llvm::DenseMap<Value, std::string> names;
@@ -48,32 +53,53 @@ PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
   out.readCycles = unit.readCycles;
   out.computeCycles = unit.computeCycles;
   out.writeCycles = unit.writeCycles;
-  for (const hls::Nest &nest : unit.nests)
-    out.nests.push_back({names.of(nest.op->getResult(0)),
-                         placeOf(nest.op->getLoc()), nest.loops.trips,
-                         nest.iterations(), nest.schedule.interval,
-                         nest.depth(), nest.cycles()});
+  for (const hls::Nest &nest : unit.nests) {
+    PlannedNest planned{names.of(nest.op->getResult(0)),
+                        placeOf(nest.op->getLoc()),
+                        nest.loops.trips,
+                        nest.iterations(),
+                        nest.schedule.interval,
+                        nest.depth(),
+                        nest.cycles(),
+                        {}};
+    for (const hls::NestStep &step : hls::stepsOf(nest)) {
+      std::string name = step.name;
+      if (step.tensor)
+        name += " " + names.of(step.tensor);
+      planned.operations.push_back(
+          {name, step.unit, step.cycle, step.cycles, step.copies});
+    }
+    out.nests.push_back(std::move(planned));
+  }
   out.inputs = tensorsOf(kernel, unit.inputs);
   out.outputs = tensorsOf(kernel, unit.outputs);
   for (const auto &streams : {unit.inStreams, unit.outStreams})
     for (const hls::UnitStream &stream : streams) {
-      PlannedStream planned{stream.name, {}, stream.isOnce};
+      PlannedStream planned{stream.name, {}, stream.isOnce, unit.words};
       for (const PlannedTensor &tensor : tensorsOf(kernel, stream.tensors))
         planned.tensors.push_back(tensor.name);
       out.streams.push_back(std::move(planned));
     }
   for (const hls::UnitStage &stage : unit.stages) {
-    PlannedStage planned{{}, stage.cycles, stage.isOnce};
+    PlannedStage planned{{}, {}, stage.cycles, stage.isOnce};
+    auto add = [&](const std::string &part, int64_t cycles) {
+      planned.parts.push_back(part);
+      planned.partCycles.push_back(cycles);
+    };
     for (Value v : stage.reads)
-      planned.parts.push_back("read " + names.of(v));
+      add("read " + names.of(v), unit.stepsOf(v));
     for (const std::vector<size_t> &step : stage.steps) {
       std::string part;
-      for (size_t n : step)
+      int64_t longest = 0;
+      for (size_t n : step) {
         part += (part.empty() ? "" : " and ") + out.nests[n].name;
-      planned.parts.push_back(part);
+        longest = std::max(longest, out.nests[n].cycles);
+      }
+      add(part, longest);
     }
-    for (const PlannedTensor &tensor : tensorsOf(kernel, stage.writes))
-      planned.parts.push_back("write " + tensor.name);
+    for (auto [v, tensor] :
+         llvm::zip_equal(stage.writes, tensorsOf(kernel, stage.writes)))
+      add("write " + tensor.name, unit.stepsOf(v) + 1);
     out.stages.push_back(std::move(planned));
   }
   for (const hls::UnitMemory &memory : unit.memories) {
@@ -150,6 +176,8 @@ kernelcommands::unitOptions(const NumberedKernel &kernel,
                             const DeviceContext &device) {
   hls::UnitOptions options;
   options.stages = size_t(choice.stages);
+  options.words = std::max<int64_t>(1, choice.words);
+  options.beatBits /= choice.lanes;
   options.budget = device.budget;
   std::vector<PlannedTensor> inputs =
       tensorsOf(kernel, hls::partsOf(kernel.integers).inputs);

@@ -282,32 +282,16 @@ std::string Printer::memoryOf(Value base) {
   return name;
 }
 
-/// Adds a multiple of an index to factors by loop and, last, a constant.
-static bool addIndex(std::vector<int64_t> &sum, AffineExpr index, int64_t by) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(index))
-    return sum.back() += by * constant.getValue(), true;
-  if (auto dim = dyn_cast<AffineDimExpr>(index))
-    return sum[dim.getPosition()] += by, true;
-  auto both = dyn_cast<AffineBinaryOpExpr>(index);
-  if (!both)
-    return false;
-  if (both.getKind() == AffineExprKind::Add)
-    return addIndex(sum, both.getLHS(), by) && addIndex(sum, both.getRHS(), by);
-  auto factor = dyn_cast<AffineConstantExpr>(both.getRHS());
-  return both.getKind() == AffineExprKind::Mul && factor &&
-         addIndex(sum, both.getLHS(), by * factor.getValue());
-}
-
 std::string Printer::element(Value tensor, AffineMap map,
                              ArrayRef<std::string> loops) {
   gen::hls::View view = gen::hls::viewOf(tensor);
-  std::vector<int64_t> sum(loops.size() + 1);
+  gen::hls::Index sum{0, std::vector<int64_t>(loops.size())};
   auto shape = mlir::cast<RankedTensorType>(view.base.getType()).getShape();
   int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
     const gen::hls::View::Dimension &at = view.dims[d];
-    sum.back() += at.first * stride;
-    if (at.of && !addIndex(sum, map.getResult(*at.of), at.step * stride))
+    sum.constant += at.first * stride;
+    if (at.of && !sum.add(map.getResult(*at.of), at.step * stride))
       return refuse("an index is not a sum of loops",
                     "the CPU computes it, leave the target out");
   }
@@ -321,9 +305,9 @@ std::string Printer::element(Value tensor, AffineMap map,
             : size == 1   ? index.str()
                           : std::to_string(size) + " * " + index.str();
   };
-  for (auto [factor, loop] : llvm::zip(sum, loops))
+  for (auto [factor, loop] : llvm::zip_equal(sum.scale, loops))
     add(factor, loop);
-  add(sum.back(), "");
+  add(sum.constant, "");
   return memoryOf(view.base) + "[" + (text.empty() ? "0" : text) + "]";
 }
 

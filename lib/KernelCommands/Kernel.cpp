@@ -129,7 +129,9 @@ static llvm::Expected<Loaded> load(const std::string &path,
                                    const KernelOptions &options) {
   auto text = readFile(path);
   if (!text)
-    return text.takeError();
+    return ofKind(Failure::Kind::Input,
+                  textError(llvm::toString(text.takeError()) +
+                            "; remedy: check the path"));
   if (importer::isMlir(*text))
     return loadMlir(path, *text);
   return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),

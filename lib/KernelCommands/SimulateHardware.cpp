@@ -255,6 +255,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   how.fourState = request.fourState;
   how.trace = request.trace;
   how.progress = request.showProgress;
+  how.isSerial = !planned.isDataflow;
   const PlannedNode &node = result.plan.nodes.front();
   // A frame has an element for each lane; the last one is repeated.
   std::vector<std::vector<Tensor>> frames;
@@ -262,17 +263,14 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   for (size_t first = 0; first < elements; first += lanes) {
     frames.emplace_back();
     for (const BorderPort &port : node.inputs) {
-      const auto wide = size_t(lanesOfPort(planned, port.port));
+      const PortLayout layout = layoutOf(planned, planned.inputs, port.port);
       std::vector<int64_t> words(size_t(port.elements()));
-      for (size_t lane = 0; lane < wide; ++lane) {
-        size_t at = lane;
+      for (int64_t lane = 0; lane < layout.lanes; ++lane) {
         const auto &tensors =
-            want->inputs[std::min(first + lane, elements - 1)];
-        for (size_t t : tensorsOfPort(planned, planned.inputs, port.port))
-          for (int64_t word : tensors[t]) {
-            words[at] = word;
-            at += wide;
-          }
+            want->inputs[std::min(first + size_t(lane), elements - 1)];
+        for (auto [at, t] : llvm::enumerate(layout.tensors))
+          for (auto [k, word] : llvm::enumerate(tensors[t]))
+            words[layout.wordAt(at, lane, int64_t(k))] = word;
       }
       const auto count = int64_t(words.size());
       frames.back().push_back(Tensor::ofInts({count}, std::move(words)));
@@ -292,10 +290,11 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   for (size_t e = 0; e < elements; ++e) {
     const std::vector<Tensor> &frame = run->outputs[e / lanes];
     for (auto [port, words] : llvm::zip_equal(node.outputs, frame)) {
-      size_t at = e % lanes;
-      for (size_t t : tensorsOfPort(planned, planned.outputs, port.port))
-        for (int64_t k = 0; k < planned.outputs[t].words(); ++k, at += lanes)
-          got[e][t].push_back(words.ints[at]);
+      const PortLayout layout = layoutOf(planned, planned.outputs, port.port);
+      for (auto [at, t] : llvm::enumerate(layout.tensors))
+        for (int64_t k = 0; k < planned.outputs[t].words(); ++k)
+          got[e][t].push_back(
+              words.ints[layout.wordAt(at, int64_t(e % lanes), k)]);
     }
   }
   compare(planned, want->outputs, got, result);

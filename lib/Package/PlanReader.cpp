@@ -438,22 +438,21 @@ static Error checkKernel(const Plan &plan) {
     return Error::success();
   const PlannedNode &node = plan.nodes.front();
   const PlannedKernel &kernel = *plan.kernel;
-  // Each tensor is in one stream, of as many words as its tensors have.
+  // Each tensor is in one stream, of as many beats as its tensors take.
   auto fits = [&](const std::vector<BorderPort> &ports,
                   const std::vector<PlannedTensor> &tensors) {
     std::vector<int> seen(tensors.size());
     for (const BorderPort &port : ports) {
-      int64_t words = 0;
-      const int64_t lanes = lanesOfPort(kernel, port.port);
-      for (size_t t : tensorsOfPort(kernel, tensors, port.port)) {
+      const PortLayout layout = layoutOf(kernel, tensors, port.port);
+      for (size_t t : layout.tensors) {
         if (tensors[t].format.width() > int(port.element.width()))
           return false;
-        words += tensors[t].words();
         ++seen[t];
       }
-      if (lanes < 1 || lanes > int64_t(port.dataWidth) ||
-          words * lanes != port.elements() ||
-          int64_t(port.element.width()) * lanes != int64_t(port.dataWidth))
+      if (layout.lanes < 1 || layout.lanes > int64_t(port.dataWidth) ||
+          int64_t(port.element.width()) * layout.lanes * layout.words !=
+              int64_t(port.dataWidth) ||
+          layout.frameWords() != port.elements())
         return false;
     }
     return llvm::all_of(seen, [](int n) { return n == 1; });

@@ -13,14 +13,27 @@ int64_t PlannedTensor::words() const {
   return n;
 }
 
-int64_t rhizome::lanesOfPort(const PlannedKernel &kernel,
+int64_t PlannedStream::beatsOf(const PlannedTensor &tensor) const {
+  return divideCeil(uint64_t(tensor.words()), uint64_t(words));
+}
+
+PortLayout rhizome::layoutOf(const PlannedKernel &kernel,
+                             const std::vector<PlannedTensor> &tensors,
                              const std::string &port) {
-  return any_of(kernel.streams,
-                [&](const PlannedStream &stream) {
-                  return stream.port == port && stream.isOnce;
-                })
-             ? 1
-             : kernel.lanes;
+  PortLayout out;
+  out.tensors = tensorsOfPort(kernel, tensors, port);
+  auto stream = find_if(kernel.streams, [&](const PlannedStream &each) {
+    return each.port == port;
+  });
+  if (stream == kernel.streams.end())
+    return out;
+  out.words = stream->words;
+  out.lanes = stream->isOnce ? 1 : kernel.lanes;
+  for (size_t t : out.tensors) {
+    out.first.push_back(out.beats);
+    out.beats += stream->beatsOf(tensors[t]);
+  }
+  return out;
 }
 
 std::vector<size_t>
@@ -53,6 +66,14 @@ static json::Value toJSON(const PlannedTensor &tensor) {
                       {"words", tensor.words()}};
 }
 
+static json::Value toJSON(const PlannedStep &operation) {
+  return json::Object{{"name", operation.name},
+                      {"unit", operation.unit},
+                      {"cycle", operation.cycle},
+                      {"cycles", operation.cycles},
+                      {"copies", operation.copies}};
+}
+
 static json::Value toJSON(const PlannedNest &nest) {
   return json::Object{{"name", nest.name},
                       {"place", nest.place},
@@ -60,17 +81,20 @@ static json::Value toJSON(const PlannedNest &nest) {
                       {"iterations", nest.iterations},
                       {"interval_cycles", nest.interval},
                       {"depth_cycles", nest.depth},
-                      {"cycles", nest.cycles}};
+                      {"cycles", nest.cycles},
+                      {"operations", json::Array(nest.operations)}};
 }
 
 static json::Value toJSON(const PlannedStream &stream) {
   return json::Object{{"port", stream.port},
                       {"tensors", json::Array(stream.tensors)},
+                      {"words", stream.words},
                       {"once", stream.isOnce}};
 }
 
 static json::Value toJSON(const PlannedStage &stage) {
   return json::Object{{"parts", json::Array(stage.parts)},
+                      {"part_cycles", json::Array(stage.partCycles)},
                       {"cycles", stage.cycles},
                       {"once", stage.isOnce}};
 }
@@ -131,26 +155,42 @@ static bool fromJSON(const json::Value &value, PlannedTensor &t,
   return true;
 }
 
+static bool fromJSON(const json::Value &value, PlannedStep &o,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("name", o.name) && map.map("unit", o.unit) &&
+         map.map("cycle", o.cycle) && map.map("cycles", o.cycles) &&
+         map.map("copies", o.copies);
+}
+
 static bool fromJSON(const json::Value &value, PlannedNest &n,
                      json::Path path) {
   json::ObjectMapper map(value, path);
   return map && map.map("name", n.name) && map.map("place", n.place) &&
          map.map("loops", n.loops) && map.map("iterations", n.iterations) &&
          map.map("interval_cycles", n.interval) &&
-         map.map("depth_cycles", n.depth) && map.map("cycles", n.cycles);
+         map.map("depth_cycles", n.depth) && map.map("cycles", n.cycles) &&
+         map.map("operations", n.operations);
 }
 
 static bool fromJSON(const json::Value &value, PlannedStream &s,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("port", s.port) && map.map("tensors", s.tensors) &&
-         map.map("once", s.isOnce);
+  if (!map || !map.map("port", s.port) || !map.map("tensors", s.tensors) ||
+      !map.map("words", s.words) || !map.map("once", s.isOnce))
+    return false;
+  if (s.words < 1 || s.words > kMostBeatWords) {
+    path.field("words").report("expected 1 to 4096 words");
+    return false;
+  }
+  return true;
 }
 
 static bool fromJSON(const json::Value &value, PlannedStage &s,
                      json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("parts", s.parts) && map.map("cycles", s.cycles) &&
+  return map && map.map("parts", s.parts) &&
+         map.map("part_cycles", s.partCycles) && map.map("cycles", s.cycles) &&
          map.map("once", s.isOnce);
 }
 

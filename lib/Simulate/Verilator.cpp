@@ -376,15 +376,17 @@ Expected<SimResult> sim::runVerilator(const Package &package,
     // Frames in flight at once share memories: as many come before those that
     // are counted and after them.
     last = framesInFlight(plan, node);
-    total = std::max(total, last + (plan.predicted.intervalCycles < kShortFrame
-                                        ? kManyFrames
-                                        : kFewFrames)) +
-            last;
+    const int64_t least = options.isSerial ? 2
+                          : plan.predicted.intervalCycles < kShortFrame
+                              ? kManyFrames
+                              : kFewFrames;
+    total = std::max(total, last + least) + last;
   }
   std::vector<std::string> args = {
       "--frames",     std::to_string(prepared.frames),
       "--total",      std::to_string(total),
       "--last",       std::to_string(last),
+      "--distances",  options.isSerial ? "1" : "8",
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),
       "--seed",       std::to_string(options.seed),

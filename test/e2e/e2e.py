@@ -8,6 +8,7 @@ import argparse
 import sys
 
 import accuracy
+import allkernels
 import attention
 import bodies
 import bounded
@@ -165,6 +166,8 @@ SUITES = {
     "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,
     "kernel-parts": kernels.kernel_parts,
+    "kernel-words": kernels.kernel_words,
+    "kernel-all": allkernels.all_kernels,
     "kernel-library": kernels.kernel_library,
     "kernel-foreign": kernels.kernel_foreign,
     "kernel-howto": kernels.kernel_howto,

@@ -586,6 +586,61 @@ def kernel_parallel(suite):
                 f"doubles: {result.json} {result.message}", result.command)
 
 
+def kernel_words(suite):
+    """Several words of a tensor in a beat: layout, cycles and bits."""
+    suite.tool("verilator")
+    kernel = helmholtz_of(suite, 4)
+    common = ("--numbers", "fixed<8,24>", "--device", "xcu280")
+    package = suite.work / "wide.rhz"
+    for options, words in ((("--words", "8"), 8), (("--words", "5"), 5),
+                           (("--words", "6", "--lanes", "2", "--stages", "3",
+                             "--resident", "S"), 6),
+                           (("--goal", "max-throughput,dsp=60"), None),
+                           (("--goal", "min-resources"), 1)):
+        result = suite.run("compile", kernel, *common, *options, "-o", package,
+                           "--json")
+        suite.check(result.status == 0, f"compile {result.message}",
+                    result.command)
+        plan = json.loads((package / "plan.json").read_text())
+        unit, node = plan["kernel"], plan["nodes"][0]
+        got = unit["streams"][0]["words"]
+        suite.check(got == words or words is None and got > 3,
+                    f"{options}: {got} words in a beat")
+        sizes = {t["name"]: t["words"] for t in unit["inputs"] +
+                 unit["outputs"]}
+        for stream in unit["streams"]:
+            port, = (p for p in node["inputs"] + node["outputs"]
+                     if p["port"] == stream["port"])
+            lanes = 1 if stream["once"] else unit["lanes"]
+            beats = sum(-(-sizes[t] // got) for t in stream["tensors"])
+            suite.check(port["data_width"] == 32 * got * lanes and
+                        port["shape"] == [beats * got * lanes],
+                        f"{options}: {stream} {port}")
+        for stage in unit["stages"]:
+            suite.check(sum(stage["part_cycles"]) == stage["cycles"],
+                        f"parts of a stage: {stage}")
+        for extra in ((), ("--stalls-in", "30", "--stalls-out", "30"),
+                      ("--four-state",)):
+            result = suite.run("simulate", package, "-n", "3", *extra,
+                               "--json")
+            answer = result.json or {}
+            measured = answer.get("measured") or {}
+            wanted = plan["predicted"]
+            suite.check(answer.get("mismatches") == 0 and
+                        (extra or all(measured.get(key) == wanted[key] for key
+                                      in ("interval_cycles",
+                                          "latency_cycles"))),
+                        f"{options} {extra}: {answer} {result.message}",
+                        result.command)
+    for options in (("--words", "4"), ("--words", "0", "--device", "xcu280")):
+        result = suite.run("compile", kernel, *options)
+        suite.check(result.status == 2 and "--words" in result.err,
+                    f"{options}: {result.err}", result.command)
+    result = suite.run("compile", suite.work / "none.cfd", *common)
+    suite.check(result.status == 1 and "check the path" in result.err,
+                f"a missing file: {result.err}", result.command)
+
+
 def kernel_refusals(suite):
     """What no hardware is built for, all at once; coverage says the same."""
     fixed = ("--numbers", "fixed<8,24>")

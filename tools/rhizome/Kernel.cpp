@@ -81,7 +81,14 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
                   "streams' beats")
       ->check(CLI::Range(1, 64))
       ->option_text("N [1]");
-  ofKernels(command, {"--stages", "--resident", "--lanes"});
+  command
+      .add_option("--words", unit.words,
+                  "with a device: words of a tensor in a beat of a stream; "
+                  "without it one, or what serves --goal max-throughput or "
+                  "min-latency")
+      ->check(CLI::Range(int64_t(1), kMostBeatWords))
+      ->option_text("N");
+  ofKernels(command, {"--stages", "--resident", "--lanes", "--words"});
 }
 
 void cli::ofKernels(CLI::App &command, const std::vector<std::string> &names) {

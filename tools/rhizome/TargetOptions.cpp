@@ -204,7 +204,8 @@ void cli::refuseClock(const CLI::App &command) {
     throw CLI::ValidationError("--clock-mhz", "a kernel on the CPU has no "
                                               "clock to choose; name a "
                                               "--device");
-  for (const char *name : {"--goal", "--copies", "--stages", "--resident", "--lanes"})
+  for (const char *name :
+       {"--goal", "--copies", "--stages", "--resident", "--lanes", "--words"})
     if (command.count(name))
       throw CLI::ValidationError(name, "it is for a kernel's hardware: name a "
                                        "--device");

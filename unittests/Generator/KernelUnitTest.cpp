@@ -42,7 +42,10 @@ protected:
   bool isParallel = false;  ///< with random orders and copies
   bool isSame = false;      ///< the same for all nests
   int64_t lanes = 0, shared = 0, stored = 0, banked = 0,
-          splits = 0;  ///< how many, of all
+          splits = 0; ///< how many, of all
+  /// Tensors of which several words pass in a cycle, and of these: spread over
+  /// banks, in parts of a beat, with a beat that is filled up.
+  int64_t wide = 0, spread = 0, parts = 0, padded = 0;
   bool isRight = true; ///< what is expected of the results
 
   KernelUnits() {
@@ -186,6 +189,14 @@ protected:
     const std::string sources = llvm::join(files, " ");
     last = k.unit;
     interval = 0;
+    for (const auto &[v, width] : k.unit.widths) {
+      const int64_t size = cast<RankedTensorType>(v.getType()).getNumElements();
+      auto banks = k.unit.banks.find(v);
+      wide += width > 1;
+      spread += banks != k.unit.banks.end() && banks->second.spread > 1;
+      parts += width > 1 && width < k.unit.words;
+      padded += size > k.unit.words && size % k.unit.words != 0;
+    }
     for (const Nest &nest : k.unit.nests) {
       EXPECT_EQ(schedule::verify(nest.problem, nest.schedule), std::nullopt);
       schedule::Effort effort;
@@ -249,9 +260,16 @@ protected:
     for (const auto &streams : {k.unit.inStreams, k.unit.outStreams})
       for (const UnitStream &stream : streams) {
         std::string text;
+        const bool isOut = StringRef(stream.name).starts_with("m_");
         for (int e = 0; e < (stream.isOnce ? 1 : elements); ++e)
-          for (Value v : stream.tensors)
+          for (Value v : stream.tensors) {
             text += words.at(v)[size_t(e)];
+            // What fills a beat up is not read, and written as zeros.
+            for (int64_t n =
+                     cast<RankedTensorType>(v.getType()).getNumElements();
+                 n % k.unit.words != 0; ++n)
+              text += isOut ? "0\n" : "1\n";
+          }
         folder.write(stream.name + ".hex", text);
       }
     const Value result = k.unit.outputs.front();
@@ -525,6 +543,53 @@ TEST_F(KernelUnits, RandomOrdersAndCopies) {
   EXPECT_GT(banked, 20);
   EXPECT_GT(splits, 10);
   EXPECT_GT(uneven, 10);
+}
+
+TEST_F(KernelUnits, WideBeats) {
+  if (!test::haveTool("iverilog"))
+    return;
+  const int64_t words[] = {2, 3, 4, 5, 6, 8, 12, 16};
+  for (int round = 0; round < 32; ++round) {
+    FormatChoice choice = fixed(1 + int(rng() % 3), 1 + int(rng() % 16));
+    options.words = words[rng() % 8];
+    options.stages = size_t(std::max<int64_t>(0, round % 6 - 3));
+    options.residents.clear();
+    if (round % 5 == 0)
+      options.residents = {rng() % 2};
+    isParallel = round % 3 != 0;
+    isChecked = round < 2;
+    if (!isParallel)
+      options.choices.clear();
+    simulate(round % 4 == 3 ? randomConvolution(rng)
+                            : randomKernel(rng, {2, 3, 4, 5, 6, 8}),
+             choice, {32 * (2 + int64_t(rng() % 10))}, 3, round % 2 != 0);
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(wide, 40);
+  EXPECT_GT(spread, 10);
+  EXPECT_GT(wide - spread, 10) << "few are in the banks of nests";
+  EXPECT_GT(parts, 10);
+  EXPECT_GT(padded, 10);
+}
+
+TEST_F(KernelUnits, ABeatMayHoldMoreThanATensor) {
+  if (!test::haveTool("iverilog"))
+    return;
+  options.words = 0;
+  simulate(test::helmholtz(3), fixed(8, 24), {8 * 32}, 3, /*stalls=*/true);
+  EXPECT_GT(last.words, 8);
+  for (bool stalls : {false, true}) {
+    options.words = 64;
+    simulate(test::helmholtz(3), fixed(8, 24), {8 * 32}, 3, stalls);
+    EXPECT_EQ(last.readCycles, 3);
+    EXPECT_EQ(last.writeCycles, 2);
+  }
+  // No bank is spared: beats pass a word at a time.
+  options.words = 6;
+  options.spare = gen::Resources();
+  simulate(test::helmholtz(3), fixed(8, 24), {8 * 32}, 3, /*stalls=*/false);
+  EXPECT_EQ(last.readCycles, 9 + 2 * 27);
 }
 
 /// Products of matrices one after the other.

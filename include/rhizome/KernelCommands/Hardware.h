@@ -23,6 +23,8 @@ struct UnitChoice {
   int64_t stages = 0;
   std::vector<std::string> residents; ///< inputs that are read once
   int64_t lanes = 1;                  ///< elements side by side
+  /// Words of a tensor in a beat of a stream; 0: one, or what serves the goal.
+  int64_t words = 0;
 };
 
 struct HardwareRequest {

@@ -21,6 +21,16 @@ struct PlannedTensor {
   bool operator==(const PlannedTensor &) const = default;
 };
 
+/// An operation of an iteration on its unit, from a cycle on; 0 cycles: within
+/// that one, with others.
+struct PlannedStep {
+  std::string name; ///< "read A", "mul"
+  std::string unit; ///< "memory port", "multiplier"
+  int64_t cycle = 0, cycles = 0;
+  int64_t copies = 1; ///< side by side
+  bool operator==(const PlannedStep &) const = default;
+};
+
 /// A loop nest: an iteration starts every `interval` cycles, and its result is
 /// written `depth` cycles later.
 struct PlannedNest {
@@ -28,20 +38,29 @@ struct PlannedNest {
   std::string place; ///< "helmholtz.cfd:13:5"
   std::vector<int64_t> loops; ///< iterations of each, outermost first
   int64_t iterations = 0, interval = 1, depth = 0, cycles = 0;
+  std::vector<PlannedStep> operations; ///< its schedule
   bool operator==(const PlannedNest &) const = default;
 };
 
-/// A stream of the unit: these tensors one after the other.
+/// Words of a tensor in a beat of a stream, at most.
+inline constexpr int64_t kMostBeatWords = 4096;
+
+/// A stream of the unit: these tensors one after the other, each from a beat of
+/// its own on. A beat has so many words of a tensor, the first one in its low
+/// bits; a tensor's last beat is filled up with zeros.
 struct PlannedStream {
   std::string port;                 ///< "s_axis_0"
   std::vector<std::string> tensors; ///< names
   bool isOnce = false; ///< they stay: they are read once, after reset
+  int64_t words = 1;
+  int64_t beatsOf(const PlannedTensor &tensor) const;
   bool operator==(const PlannedStream &) const = default;
 };
 
 /// Nests, or the reading or writing of tensors, that take turns.
 struct PlannedStage {
   std::vector<std::string> parts; ///< "read S", "t", "write v"
+  std::vector<int64_t> partCycles;
   int64_t cycles = 0;
   bool isOnce = false;
   bool operator==(const PlannedStage &) const = default;
@@ -90,8 +109,24 @@ std::vector<size_t> tensorsOfPort(const PlannedKernel &kernel,
                                   const std::vector<PlannedTensor> &tensors,
                                   const std::string &port);
 
-/// The words of a port's beat.
-int64_t lanesOfPort(const PlannedKernel &kernel, const std::string &port);
+/// How the words of elements lie in a port's beats: those of a lane are next to
+/// each other, the first lane's in the low bits.
+struct PortLayout {
+  int64_t words = 1; ///< of a lane in a beat
+  int64_t lanes = 1;
+  int64_t beats = 0;           ///< of a frame: an element of every lane
+  std::vector<size_t> tensors; ///< as tensorsOfPort
+  std::vector<int64_t> first;  ///< by tensor: its first beat
+  /// Where a word of a tensor, by its place in `tensors`, is in a frame.
+  size_t wordAt(size_t tensor, int64_t lane, int64_t word) const {
+    return size_t(((first[tensor] + word / words) * lanes + lane) * words +
+                  word % words);
+  }
+  int64_t frameWords() const { return beats * lanes * words; }
+};
+PortLayout layoutOf(const PlannedKernel &kernel,
+                    const std::vector<PlannedTensor> &tensors,
+                    const std::string &port);
 
 /// As in plan.json.
 llvm::json::Value toJSON(const PlannedKernel &kernel);

@@ -26,6 +26,8 @@ struct SimOptions {
   /// Also measure interval and latency (free-running streams only). Frames
   /// are repeated until there are enough.
   bool measure = true;
+  /// No frame begins before the last one has left: two are enough to measure.
+  bool isSerial = false;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
   /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only
@@ -38,7 +40,8 @@ struct SimResult {
   std::vector<std::vector<Tensor>> outputs;
   bool measured = false;
   /// Mean distance in cycles between the first output beats of successive
-  /// frames, over at least 8 distances after warm-up; for the slowest output.
+  /// frames, over at least 8 distances after warm-up, or one if they are
+  /// serial; for the slowest output.
   double intervalCycles = 0;
   /// From the cycle that accepts the first input beat to the cycle that
   /// delivers the last output beat, with an empty pipeline before.

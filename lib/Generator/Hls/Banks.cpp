@@ -76,43 +76,22 @@ int64_t Loops::iterations() const {
 
 BankFactors BankFactors::one(Value tensor) {
   auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
-  return {std::vector<int64_t>(shape.size(), 1), shape.vec()};
+  return {std::vector<int64_t>(shape.size(), 1), shape.vec(), 1};
 }
 
 int64_t bankCount(const BankFactors &banks) {
-  return std::accumulate(banks.factors.begin(), banks.factors.end(), int64_t(1),
-                         std::multiplies<>());
+  return std::accumulate(banks.factors.begin(), banks.factors.end(),
+                         banks.spread, std::multiplies<>());
 }
 
 int64_t bankWords(const BankFactors &banks) {
   int64_t words = 1;
   for (auto [size, factor] : llvm::zip_equal(banks.sizes, banks.factors))
     words *= llvm::divideCeil(size, factor);
-  return words;
+  return llvm::divideCeil(words, banks.spread);
 }
 
 namespace {
-/// A tensor's index as a sum of multiples of loops.
-struct Index {
-  int64_t constant = 0;
-  std::vector<int64_t> scale; ///< by loop
-};
-
-void addIndex(Index &out, AffineExpr expr, int64_t scale) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    out.constant += scale * constant.getValue();
-  } else if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-    out.scale[loop.getPosition()] += scale;
-  } else if (auto both = cast<AffineBinaryOpExpr>(expr);
-             both.getKind() == AffineExprKind::Add) {
-    addIndex(out, both.getLHS(), scale);
-    addIndex(out, both.getRHS(), scale);
-  } else {
-    int64_t factor = cast<AffineConstantExpr>(both.getRHS()).getValue();
-    addIndex(out, both.getLHS(), scale * factor);
-  }
-}
-
 /// The view of what a nest reads or writes.
 View viewOfOperand(linalg::GenericOp op, OpOperand &operand) {
   return viewOf(op.isDpsInit(&operand) ? Value(op.getTiedOpResult(&operand))
@@ -126,7 +105,7 @@ std::vector<Index> indicesOf(linalg::GenericOp op, OpOperand &operand) {
   for (const View::Dimension &d : viewOfOperand(op, operand).dims) {
     out.push_back({d.first, std::vector<int64_t>(map.getNumDims())});
     if (d.of)
-      addIndex(out.back(), map.getResult(*d.of), d.step);
+      out.back().add(map.getResult(*d.of), d.step); // of nests: isLinear
   }
   return out;
 }
@@ -153,6 +132,7 @@ std::optional<Access> accessBy(ArrayRef<Index> indices, const Loops &loops,
                                const BankFactors &banked) {
   constexpr size_t kMostChoices = 4096;
   Access out;
+  out.spread = banked.spread;
   const std::vector<int64_t> &factors = banked.factors;
   for (auto [p, loop] : llvm::enumerate(copied))
     for (const Index &index : indices)
@@ -230,12 +210,34 @@ static Loops loopsOverPart(ArrayRef<int64_t> shape, const View &view,
   return loops;
 }
 
-Loops loopsOver(Value tensor, const BankFactors &banks) {
+std::optional<std::vector<int64_t>> copiesFor(Value tensor, int64_t width) {
+  auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  std::vector<int64_t> copies(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 0 && width > 1;) {
+    copies[d] = std::gcd(shape[d], width);
+    width /= copies[d];
+    if (width > 1 && copies[d] != shape[d])
+      return std::nullopt;
+  }
+  if (width > 1)
+    return std::nullopt;
+  return copies;
+}
+
+Loops loopsOver(Value tensor, const BankFactors &banks, int64_t width) {
   auto shape = cast<RankedTensorType>(tensor.getType()).getShape();
   if (View view = viewOf(tensor); view.base != tensor)
     return loopsOverPart(shape, view, banks);
   Loops loops;
-  loops.copies.assign(shape.size(), 1);
+  if (width > 1 && banks.spread > 1) {
+    const int64_t steps =
+        llvm::divideCeil(ShapedType::getNumElements(shape), width);
+    loops.copies = {1};
+    if (steps > 1)
+      loops.add(0, steps, 1, steps);
+    return loops;
+  }
+  loops.copies = *copiesFor(tensor, width);
   int64_t rows = 1; ///< of dimensions before that go on without a gap
   for (size_t d = 0; d < shape.size(); ++d) {
     const int64_t factor = banks.factors[d];
@@ -246,8 +248,8 @@ Loops loopsOver(Value tensor, const BankFactors &banks) {
       rows *= shape[d];
       continue;
     }
-    SmallVector<int64_t> steps = {1};
-    if (factor > 1)
+    SmallVector<int64_t> steps = {loops.copies[d]};
+    if (factor > steps[0])
       steps.push_back(factor);
     loops.addSplit(unsigned(d), rows * shape[d], steps);
     rows = 1;
@@ -256,7 +258,15 @@ Loops loopsOver(Value tensor, const BankFactors &banks) {
 }
 
 std::optional<Access> accessOver(Value tensor, const Loops &loops,
-                                 const BankFactors &banks) {
+                                 const BankFactors &banks, int64_t width) {
+  // Every word of a step has a bank of its own.
+  if (width > 1 && banks.spread > 1) {
+    Access out;
+    for (int64_t word = 0; word < width; ++word)
+      out.lanes.push_back(
+          {{0, std::vector<int64_t>(loops.trips.size(), 1)}, {word}});
+    return out;
+  }
   std::vector<Index> indices;
   for (const View::Dimension &d : viewOf(tensor).dims) {
     Index &index = indices.emplace_back(
@@ -264,7 +274,14 @@ std::optional<Access> accessOver(Value tensor, const Loops &loops,
     if (d.of)
       index.scale[*d.of] = d.step;
   }
-  return accessBy(indices, loops, {}, Lanes({}), banks);
+  std::vector<unsigned> copied;
+  std::vector<int64_t> sizes;
+  for (auto [loop, copies] : llvm::enumerate(loops.copies))
+    if (copies > 1) {
+      copied.push_back(unsigned(loop));
+      sizes.push_back(copies);
+    }
+  return accessBy(indices, loops, copied, Lanes(std::move(sizes)), banks);
 }
 
 namespace {
@@ -395,5 +412,30 @@ placeInBanks(MutableArrayRef<Nest> nests, ArrayRef<Value> outputs,
   for (auto &[tensor, placed] : banks)
     out[tensor] = placed;
   return out;
+}
+
+bool splitForBanks(MutableArrayRef<Nest> nests, ArrayRef<Value> outputs,
+                   const DenseMap<Value, BankFactors> &banks) {
+  Placed placed;
+  for (const auto &[tensor, of] : banks)
+    placed.insert({tensor, of});
+  for (Nest &nest : nests) {
+    std::vector<unsigned> order = nest.loops.loop;
+    order.erase(llvm::unique(order), order.end());
+    Value worst;
+    if (!splitCounters(nest, order, placed, worst))
+      return false;
+    forEachAccess(nest, [&](OpOperand &operand, Value tensor) {
+      if (!accessOf(nest, operand, placed.find(tensor)->second))
+        worst = tensor;
+    });
+    if (worst)
+      return false;
+  }
+  return llvm::all_of(outputs, [&](Value output) {
+    auto it = banks.find(baseOf(output));
+    return it == banks.end() ||
+           accessOver(output, loopsOver(output, it->second), it->second);
+  });
 }
 } // namespace rhizome::gen::hls

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors in banks: which factors give every access of a cycle a bank of its
-// own, and where each copy of a nest's body finds its elements.
+// own, where each copy of a nest's body finds its elements, and how many words
+// pass the border in a cycle.
 #pragma once
 
 #include "rhizome/Generator/Hls/KernelUnit.h"
@@ -41,6 +42,9 @@ struct Access {
     std::vector<int64_t> banks;
   };
   std::vector<Lane> lanes;
+  /// Banks that each of these is spread over; the low bits of the address tell
+  /// which, the others the address there.
+  int64_t spread = 1;
 };
 
 int64_t bankCount(const BankFactors &banks);
@@ -51,12 +55,14 @@ int64_t bankWords(const BankFactors &banks);
 /// linear in the counters.
 std::optional<Access> accessOf(const Nest &nest, mlir::OpOperand &operand,
                                const BankFactors &banks);
-/// All elements of a tensor in row-major order, one by one, with the banks of
-/// its base.
-Loops loopsOver(mlir::Value tensor, const BankFactors &banks);
-/// Their access; nothing if addresses are not linear in the counters.
+/// All elements of a tensor in row-major order, `width` in an iteration, with
+/// the banks of its base. A width above 1 is one of widenBorder.
+Loops loopsOver(mlir::Value tensor, const BankFactors &banks,
+                int64_t width = 1);
+/// Their access, with a lane for each word; nothing if addresses are not linear
+/// in the counters.
 std::optional<Access> accessOver(mlir::Value tensor, const Loops &loops,
-                                 const BankFactors &banks);
+                                 const BankFactors &banks, int64_t width = 1);
 
 /// Gives every base banks, one for each copy that reads or writes it in a
 /// cycle, and splits the nests' counters accordingly. A tensor that nests need
@@ -66,4 +72,22 @@ std::optional<Access> accessOver(mlir::Value tensor, const Loops &loops,
 std::optional<llvm::DenseMap<mlir::Value, BankFactors>>
 placeInBanks(llvm::MutableArrayRef<Nest> nests,
              llvm::ArrayRef<mlir::Value> outputs, bool *isChanged = nullptr);
+
+/// The copies of each loop over a tensor that take `width` elements next to
+/// each other: full inner dimensions and a part of the next one that divides
+/// it. Nothing if they are not that.
+std::optional<std::vector<int64_t>> copiesFor(mlir::Value tensor,
+                                              int64_t width);
+/// Splits the nests' counters for these banks. False if they are not for all
+/// accesses; then the nests are left as they are for none.
+bool splitForBanks(llvm::MutableArrayRef<Nest> nests,
+                   llvm::ArrayRef<mlir::Value> outputs,
+                   const llvm::DenseMap<mlir::Value, BankFactors> &banks);
+
+/// Gives the unit's inputs and outputs banks for as many words of a beat as
+/// possible: those of the nests where they are next to each other, more where
+/// that costs little of the device; and chooses the words of a beat if the
+/// options leave them open.
+void widenBorder(KernelUnit &unit, const UnitOptions &options,
+                 const CostContext &context);
 } // namespace rhizome::gen::hls

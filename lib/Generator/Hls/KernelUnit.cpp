@@ -11,24 +11,6 @@
 using namespace mlir;
 
 namespace rhizome::gen::hls {
-Turn Unit::put(Value tensor, Value turn, OutRegister &out) {
-  Value issue = both(both(turn, inverse(isIssued)), out.isAdvancing);
-  Walk w = walkOver(tensor, issue);
-  Value base = baseOf(tensor);
-  Value word = read(base, *accessOver(tensor, w.loops, banksOf(base)), 0, w,
-                    turn, 0, out.isAdvancing);
-  const auto outBits = int64_t(out.data.getType().getIntOrFloatBitWidth());
-  if (widthOf(tensor) < outBits)
-    word = rtl::SignExtendOp::create(b, loc, bits(outBits), word);
-  Value isLast = state(1, out.isAdvancing);
-  Value lastIssue = both(issue, w.isLast);
-  setNext(isLast, lastIssue);
-  out.data = choose(turn, word, out.data);
-  out.isTaking = either(out.isTaking, issue);
-  out.isLast = isLast; // of the last tensor
-  return {lastIssue, both(both(out.valid, out.ready), isLast)};
-}
-
 void Unit::makeTokens() {
   for (const UnitMemory &memory : unit.memories)
     for (size_t s = 0; s < unit.stages.size(); ++s) {
@@ -101,19 +83,8 @@ Value Unit::buildStage(const UnitStage &plan, InStream *in, OutRegister *out) {
     isIssuing = either(isIssuing, turn.lastIssue);
     last = turn.done;
   };
-  for (Value tensor : plan.reads) {
-    Value turn = turnOf(number++);
-    Value take = both(turn, in->valid);
-    Walk w = walkOver(tensor, take);
-    Value data = in->data;
-    if (data.getType() != bits(widthOf(tensor)))
-      data = rtl::ExtractOp::create(b, loc, bits(widthOf(tensor)), data, 0);
-    fill(tensor, *accessOver(tensor, w.loops, banksOf(tensor)), w, data, 0,
-         take);
-    in->ready = either(in->ready, turn);
-    Value lastTake = both(take, w.isLast);
-    end({lastTake, lastTake});
-  }
+  for (Value tensor : plan.reads)
+    end(take(tensor, turnOf(number++), *in));
   DenseMap<size_t, Phase> turns;
   for (const std::vector<size_t> &step : plan.steps) {
     Value turn = turnOf(number++);
@@ -197,7 +168,7 @@ void Unit::build(StringRef name) {
   for (const UnitStream &s : unit.inStreams) {
     InStream in;
     in.valid = body->addArgument(bit, loc);
-    in.data = body->addArgument(bits(bitsOf(s.tensors)), loc);
+    in.data = body->addArgument(bits(unit.words * bitsOf(s.tensors)), loc);
     body->addArgument(bit, loc); // Words are counted.
     in.ready = constant(1, 0);
     given.push_back(in);
@@ -209,7 +180,7 @@ void Unit::build(StringRef name) {
     out.valid = state(1, Value());
     out.isAdvancing = either(inverse(out.valid), out.ready);
     out.isTaking = out.isLast = constant(1, 0);
-    out.data = constant(bitsOf(s.tensors), 0);
+    out.data = constant(unit.words * bitsOf(s.tensors), 0);
     results.push_back(out);
   }
   makeMemories();
@@ -326,6 +297,7 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
     return kernel.emitError("the copies of these nests need banks that do not "
                             "go together");
   unit.banks = std::move(*banks);
+  widenBorder(unit, options, context);
   planStages(unit, options);
   // Nests of a stage take turns, and may have one datapath.
   for (const UnitStage &stage : unit.stages) {

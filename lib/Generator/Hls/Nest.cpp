@@ -73,11 +73,11 @@ formulate(ArrayRef<Nest *> nests, const DenseMap<Value, BankFactors> &banks,
       OpOperand &operand = reader->op->getOpOperand(i);
       Value tensor =
           baseOf(isSum ? Value(reader->op->getResult(0)) : operand.get());
-      if (auto it = banks.find(tensor); it != banks.end())
-        choices = std::max(
-            choices,
-            int64_t(
-                accessOf(*reader, operand, it->second)->lanes[0].banks.size()));
+      if (auto it = banks.find(tensor); it != banks.end()) {
+        Access access = *accessOf(*reader, operand, it->second);
+        choices = std::max(choices, int64_t(access.lanes[0].banks.size()) *
+                                        access.spread);
+      }
     }
     return choiceDelay(choices * int64_t(nests.size()), pace);
   };

@@ -48,9 +48,13 @@ Unit::Slots Unit::slotsOf(Value tensor) {
 Value Unit::read(Value tensor, const Access &access, size_t lane, Walk &w,
                  Value turn, int64_t cycles, Value enable) {
   const Access::Lane &from = access.lanes[lane];
-  Value address = after(addressOf(w, from.reach, tensor), cycles);
+  const int64_t spread = access.spread;
+  auto [address, low] = divide(
+      after(addressOf(w, from.reach, tensor, spread), cycles), tensor, spread);
   std::vector<Value> words;
-  for (int64_t number : from.banks) {
+  for (size_t each = 0; each < from.banks.size() * size_t(spread); ++each) {
+    const int64_t number = from.banks[each / size_t(spread)] * spread +
+                           int64_t(each % size_t(spread));
     Bank &bank = banks[memories.at(tensor)][size_t(number)];
     // A port that this phase does not use, or at the same address.
     size_t port = 0;
@@ -86,14 +90,25 @@ Value Unit::read(Value tensor, const Access &access, size_t lane, Walk &w,
       word = rtl::ExtractOp::create(b, loc, bits(widthOf(tensor)), word, 0);
     words.push_back(word);
   }
+  // Choices wait with the words.
+  auto hold = [&](Value v) -> Value {
+    if (!enable)
+      return after(v, 1);
+    return rtl::RegisterOp::create(b, loc, v.getType(), clock, v, enable,
+                                   Value(), IntegerAttr());
+  };
+  if (spread > 1) {
+    Value number = hold(low);
+    std::vector<Value> chosen;
+    for (auto part = words.begin(); part != words.end(); part += spread)
+      chosen.push_back(pick(number, {part, part + spread}));
+    words = std::move(chosen);
+  }
   if (!enable)
     return select(w, access, words, cycles + 1);
-  // The selectors wait with the words.
   Walk held = w;
   for (size_t c : access.selectors)
-    held.counts[c] =
-        rtl::RegisterOp::create(b, loc, w.counts[c].getType(), clock,
-                                w.counts[c], enable, Value(), IntegerAttr());
+    held.counts[c] = hold(w.counts[c]);
   return select(held, access, words, 0);
 }
 
@@ -122,10 +137,16 @@ void Unit::fill(Value tensor, const Access &access, Walk &w,
     }
     chosen.push_back(all);
   }
+  const int64_t spread = access.spread;
   for (auto [lane, word] : llvm::zip_equal(access.lanes, words)) {
-    Value address = after(addressOf(w, lane.reach, tensor), cycles);
+    auto [address, low] =
+        divide(after(addressOf(w, lane.reach, tensor, spread), cycles), tensor,
+               spread);
     for (auto [choice, bank] : llvm::enumerate(lane.banks))
-      sources[size_t(bank)].push_back({chosen[choice], address, word});
+      for (int64_t s = 0; s < spread; ++s)
+        sources[size_t(bank * spread + s)].push_back(
+            {low ? both(chosen[choice], isEqual(low, s)) : chosen[choice],
+             address, word});
   }
   for (auto [bank, from] : llvm::zip_equal(stores, sources)) {
     if (from.empty())

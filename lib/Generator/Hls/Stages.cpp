@@ -65,11 +65,6 @@ static std::vector<size_t> divide(ArrayRef<Nest> nests, size_t count) {
   return groupsAt(most);
 }
 
-/// The cycles of a stage by kind of phase.
-static int64_t wordsOf(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getNumElements();
-}
-
 /// The stages whose results each one waits for, and levels: as late as their
 /// readers allow for those that only read a stream.
 static void order(KernelUnit &unit) {
@@ -171,11 +166,18 @@ void planStages(KernelUnit &unit, const UnitOptions &options) {
   order(unit);
 }
 
+int64_t KernelUnit::stepsOf(Value tensor) const {
+  return llvm::divideCeil(
+      cast<RankedTensorType>(tensor.getType()).getNumElements(),
+      widthOf(tensor));
+}
+
+/// The cycles of a stage by kind of phase.
 void countCycles(KernelUnit &unit) {
   for (UnitStage &stage : unit.stages) {
     int64_t reading = 0, computing = 0, writing = 0;
     for (Value v : stage.reads)
-      reading += wordsOf(v);
+      reading += unit.stepsOf(v);
     for (const std::vector<size_t> &step : stage.steps) {
       int64_t longest = 0;
       for (size_t n : step)
@@ -183,7 +185,7 @@ void countCycles(KernelUnit &unit) {
       computing += longest;
     }
     for (Value v : stage.writes)
-      writing += wordsOf(v) + 1;
+      writing += unit.stepsOf(v) + 1;
     stage.cycles = reading + computing + writing;
     if (stage.isOnce)
       continue;
@@ -201,6 +203,13 @@ int64_t KernelUnit::latency() const {
       begin = std::max(begin, ends[s]);
     ends.push_back(stage.isOnce ? 0 : begin + stage.cycles);
   }
-  return *llvm::max_element(ends);
+  // A beat is taken with its last part.
+  int64_t parts = INT64_MAX;
+  for (const UnitStream &stream : inStreams)
+    if (!stream.isOnce) {
+      Value first = stream.tensors.front();
+      parts = std::min({parts, stepsOf(first), words / widthOf(first)});
+    }
+  return *llvm::max_element(ends) - (parts == INT64_MAX ? 0 : parts - 1);
 }
 } // namespace rhizome::gen::hls

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The module of a kernel while it is built: its registers, memories and ports.
-// Stages.cpp and Memories.cpp plan, KernelUnit.cpp decides which phase runs
-// when, Ports.cpp reads and writes, Walk.cpp counts and addresses, Pipeline.cpp
-// builds the datapath of a nest.
+// Stages.cpp, Memories.cpp and Widen.cpp plan, KernelUnit.cpp decides which
+// phase runs when, Border.cpp takes and puts tensors, Ports.cpp reads and
+// writes memories, Walk.cpp counts and addresses, Pipeline.cpp builds the
+// datapath of a nest.
 #pragma once
 
 #include "Banks.h"
@@ -10,6 +11,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 #include <map>
 
 namespace rhizome::gen::hls {
@@ -38,9 +40,9 @@ struct Walk {
   mlir::Value isLast;                    ///< the last iteration of all loops
   mlir::Value isFirst; ///< the first one of those that are marked
   mlir::Value isFinal; ///< their last one
-  /// By what they reach, in memories of some bits of addresses and some slots.
-  std::vector<
-      std::pair<std::pair<Reach, std::pair<int64_t, int64_t>>, mlir::Value>>
+  /// By what they reach, in memories of some bits of addresses, some slots and
+  /// a spread.
+  std::vector<std::pair<std::pair<Reach, std::array<int64_t, 3>>, mlir::Value>>
       addresses;
 };
 
@@ -96,6 +98,7 @@ private:
   std::vector<Tokens> tokens;
   mlir::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> kept;
   mlir::DenseMap<mlir::Value, mlir::Value> factors; ///< in their registers
+  mlir::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> divided;
   /// An operator and the operands that it gets in the turns of nests.
   struct Shared {
     rtl::InstanceOp instance;
@@ -189,10 +192,17 @@ private:
             mlir::Value issue);
   /// All elements of a tensor in order.
   Walk walkOver(mlir::Value tensor, mlir::Value issue) {
-    Loops loops = loopsOver(tensor, banksOf(baseOf(tensor)));
+    Loops loops =
+        loopsOver(tensor, banksOf(baseOf(tensor)), unit.widthOf(tensor));
     return walk(loops, llvm::BitVector(loops.trips.size()), issue);
   }
-  mlir::Value addressOf(Walk &w, const Reach &reach, mlir::Value tensor);
+  mlir::Value addressOf(Walk &w, const Reach &reach, mlir::Value tensor,
+                        int64_t spread);
+  /// An address in a bank of a spread one, and the low bits that choose it.
+  std::pair<mlir::Value, mlir::Value>
+  divide(mlir::Value address, mlir::Value tensor, int64_t spread);
+  /// The value of a number in binary.
+  mlir::Value pick(mlir::Value number, std::vector<mlir::Value> values);
   /// The value whose number the selectors of an access had some cycles before.
   mlir::Value select(const Walk &w, const Access &access,
                      mlir::ArrayRef<mlir::Value> values, int64_t cycles);
@@ -237,7 +247,16 @@ private:
   /// The datapath of nests and their loops.
   std::vector<Turn> compute(mlir::ArrayRef<const Nest *> nests,
                             mlir::ArrayRef<Phase> phases);
+
+  // The border: Border.cpp.
+  Turn take(mlir::Value tensor, mlir::Value turn, InStream &in);
   Turn put(mlir::Value tensor, mlir::Value turn, OutRegister &out);
+  /// The part of a beat that passes, which `step` makes the next one, and
+  /// whether it is the beat's last one. Null if there is one only.
+  struct Part {
+    mlir::Value number, isEnd;
+  };
+  Part partOf(mlir::Value tensor, mlir::Value step, mlir::Value isLast);
 };
 
 /// True if a stage that does not write the memory reads it.

@@ -127,5 +127,20 @@ View viewOf(Value tensor) {
   return own;
 }
 
+bool Index::add(AffineExpr expr, int64_t by) {
+  if (auto fixed = dyn_cast<AffineConstantExpr>(expr))
+    return constant += by * fixed.getValue(), true;
+  if (auto loop = dyn_cast<AffineDimExpr>(expr))
+    return scale[loop.getPosition()] += by, true;
+  auto both = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!both)
+    return false;
+  if (both.getKind() == AffineExprKind::Add)
+    return add(both.getLHS(), by) && add(both.getRHS(), by);
+  auto factor = dyn_cast<AffineConstantExpr>(both.getRHS());
+  return both.getKind() == AffineExprKind::Mul && factor &&
+         add(both.getLHS(), by * factor.getValue());
+}
+
 Value baseOf(Value tensor) { return viewOf(tensor).base; }
 } // namespace rhizome::gen::hls

@@ -47,11 +47,14 @@ Walk Unit::walk(const Loops &loops, const llvm::BitVector &isMarked,
   return out;
 }
 
-Value Unit::addressOf(Walk &w, const Reach &reach, Value tensor) {
-  const int64_t n = addressBits(depthOf(tensor));
-  const Slots slots = slotsOf(tensor);
+Value Unit::addressOf(Walk &w, const Reach &reach, Value tensor,
+                      int64_t spread) {
+  const int64_t n = addressBits(depthOf(tensor) * spread);
+  Slots slots = slotsOf(tensor);
+  slots.words *= spread;
+  const std::array<int64_t, 3> shape = {n, slots.count, spread};
   for (const auto &[key, address] : w.addresses)
-    if (key.second == std::pair(n, slots.count) && key.first == reach)
+    if (key.second == shape && key.first == reach)
       return address;
   Value address = state(n, w.issue, reach.first);
   // The innermost loop that does not end steps; after all, the start again.
@@ -77,8 +80,38 @@ Value Unit::addressOf(Walk &w, const Reach &reach, Value tensor) {
   for (size_t l = 0; l < counters; ++l)
     step = choose(w.ends[l], step, constant(n, reach.steps[l] - back(l)));
   setNext(address, rtl::AddOp::create(b, loc, address, step));
-  w.addresses.push_back({{reach, {n, slots.count}}, address});
+  w.addresses.push_back({{reach, shape}, address});
   return address;
+}
+
+std::pair<Value, Value> Unit::divide(Value address, Value tensor,
+                                     int64_t spread) {
+  if (spread == 1)
+    return {address, Value()};
+  auto [it, isNew] = divided.try_emplace(address);
+  if (isNew) {
+    const auto n = int64_t(address.getType().getIntOrFloatBitWidth());
+    const auto low = int64_t(llvm::Log2_64(uint64_t(spread)));
+    const int64_t high = addressBits(depthOf(tensor));
+    it->second = {low + high <= n ? Value(rtl::ExtractOp::create(
+                                        b, loc, bits(high), address, low))
+                                  : constant(high, 0),
+                  rtl::ExtractOp::create(b, loc, bits(low), address, 0)};
+  }
+  return it->second;
+}
+
+Value Unit::pick(Value number, std::vector<Value> values) {
+  for (int64_t bit = 0; values.size() > 1; ++bit) {
+    std::vector<Value> halves;
+    Value choice = rtl::ExtractOp::create(b, loc, bits(1), number, bit);
+    for (size_t i = 0; i < values.size(); i += 2)
+      halves.push_back(i + 1 < values.size()
+                           ? choose(choice, values[i + 1], values[i])
+                           : values[i]);
+    values = std::move(halves);
+  }
+  return values[0];
 }
 
 Value Unit::select(const Walk &w, const Access &access, ArrayRef<Value> values,
@@ -93,16 +126,7 @@ Value Unit::select(const Walk &w, const Access &access, ArrayRef<Value> values,
     for (size_t first = 0; first < left.size(); first += trips) {
       std::vector<Value> group(left.begin() + ptrdiff_t(first),
                                left.begin() + ptrdiff_t(first + trips));
-      for (int64_t bit = 0; group.size() > 1; ++bit) {
-        std::vector<Value> halves;
-        Value choice = rtl::ExtractOp::create(b, loc, bits(1), count, bit);
-        for (size_t i = 0; i < group.size(); i += 2)
-          halves.push_back(i + 1 < group.size()
-                               ? choose(choice, group[i + 1], group[i])
-                               : group[i]);
-        group = std::move(halves);
-      }
-      next.push_back(group[0]);
+      next.push_back(pick(count, std::move(group)));
     }
     left = std::move(next);
   }

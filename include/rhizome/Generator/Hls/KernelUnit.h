@@ -13,6 +13,7 @@
 #include "rhizome/Schedule/Problem.h"
 #include "rhizome/Schedule/Sharing.h"
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace rhizome::gen::hls {
@@ -57,6 +58,8 @@ struct BankFactors {
   std::vector<int64_t> factors;
   /// Sizes of the dimensions with room for copies beyond the last element.
   std::vector<int64_t> sizes;
+  /// A power of two: within a bank, neighbors are in as many banks in turn.
+  int64_t spread = 1;
   static BankFactors one(mlir::Value tensor);
 };
 
@@ -88,6 +91,18 @@ struct Nest {
   }
 };
 
+/// What a unit of a nest's datapath does in an iteration: an operation, or a
+/// tensor's read or write.
+struct NestStep {
+  std::string name;              ///< "add", "read"
+  std::string unit;              ///< its kind: "adder", "memory port"
+  mlir::Value tensor;            ///< that is read or written
+  int64_t cycle = 0, cycles = 1; ///< 0 cycles: within one, with others
+  int64_t copies = 1;            ///< side by side
+};
+/// In order; without wires.
+std::vector<NestStep> stepsOf(const Nest &nest);
+
 /// Something for which no hardware is built, at its place in the user's file.
 struct Obstacle {
   mlir::Operation *op; ///< of the kernel's body, or the kernel
@@ -116,6 +131,11 @@ struct UnitOptions {
   std::vector<NestChoice> choices; ///< one for each nest, or none at all
   /// Numbers of inputs that are read once, after reset, and then stay.
   std::vector<size_t> residents;
+  /// Words of a tensor in a beat of a stream; 0: as many as make reading and
+  /// writing short, in at most so many bits.
+  int64_t words = 1, beatBits = 1024;
+  /// What more banks for the border may take; nothing: as they like.
+  std::optional<Resources> spare;
   /// What there is of each resource, which decides where memories are; empty:
   /// by shape alone.
   Budget budget;
@@ -156,7 +176,9 @@ struct UnitMemory {
   std::vector<schedule::Lifetime> lifetimes; ///< in the stage's phases
 };
 
-/// A stream at the border: tensors one after the other, an element per beat.
+/// A stream at the border: tensors one after the other, each in row-major order
+/// and from a beat of its own on. The first word of a beat is in its low bits;
+/// a tensor's last beat is filled up with zeros.
 struct UnitStream {
   std::string name; ///< "s_axis_0"
   std::vector<mlir::Value> tensors;
@@ -176,18 +198,28 @@ struct KernelUnit {
   std::vector<UnitStage> stages;
   std::vector<UnitMemory> memories;
   std::vector<UnitStream> inStreams, outStreams;
+  int64_t words = 1; ///< of a tensor in a beat of a stream
+  /// Words of a beat that go to the banks of a tensor, or come from them, in
+  /// one cycle; a divisor of those of a beat.
+  llvm::DenseMap<mlir::Value, int64_t> widths;
   bool isDataflow = false;
   /// Of a serial unit the sums, of a dataflow unit those of the slowest stage
   /// of each kind. What is read once does not count.
   int64_t readCycles = 0, computeCycles = 0, writeCycles = 0;
   rtl::ModuleOp module;
 
+  int64_t widthOf(mlir::Value tensor) const {
+    auto it = widths.find(tensor);
+    return it == widths.end() ? 1 : it->second;
+  }
+  /// Cycles in which a tensor passes the border.
+  int64_t stepsOf(mlir::Value tensor) const;
   /// From an element to the next.
   int64_t cycles() const {
     return isDataflow ? std::max({readCycles, computeCycles, writeCycles})
                       : readCycles + computeCycles + writeCycles;
   }
-  /// Of one element alone, after what stays is there: from its first word to
+  /// Of one element alone, after what stays is there: from its first beat to
   /// its last result, both included.
   int64_t latency() const;
 };

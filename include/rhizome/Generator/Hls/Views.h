@@ -19,6 +19,14 @@ struct View {
   std::vector<Dimension> dims; ///< of the base
 };
 View viewOf(mlir::Value tensor);
+
+/// An index as a constant plus multiples of loops.
+struct Index {
+  int64_t constant = 0;
+  std::vector<int64_t> scale; ///< by loop
+  /// Adds a multiple of an expression; false if it is not such a sum.
+  bool add(mlir::AffineExpr expr, int64_t by);
+};
 /// The tensor in whose memory a tensor is.
 mlir::Value baseOf(mlir::Value tensor);
 
