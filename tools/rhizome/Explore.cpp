@@ -129,7 +129,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
       if (namesHardware(*command)) {
         HardwareRequest hardware = hardwareOf(*command, *options, "-");
         if (*systems) {
-          for (const char *name : {"--goal", "--copies", "--stages", "--lanes"})
+          for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
+                                   "--system", "--units"})
             if (command->count(name))
               throw CLI::ValidationError(name, "--systems chooses it");
           run = [options, hardware] {

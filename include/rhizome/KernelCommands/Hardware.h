@@ -23,6 +23,9 @@ struct UnitChoice {
   int64_t stages = 0;
   std::vector<std::string> residents; ///< inputs that are read once
   int64_t lanes = 1;                  ///< elements side by side
+  /// With ports to off-chip memory and registers for a host.
+  bool isSystem = false;
+  int64_t units = 1; ///< equal systems, each with elements of its own
 };
 
 struct HardwareRequest {

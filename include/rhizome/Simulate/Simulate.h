@@ -26,6 +26,9 @@ struct SimOptions {
   /// Also measure interval and latency (free-running streams only). Frames
   /// are repeated until there are enough.
   bool measure = true;
+  /// Of the system of a kernel: elements by which the last frame, a group of
+  /// elements, is short.
+  int64_t missing = 0;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
   /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only
