@@ -127,7 +127,7 @@ struct Bench {
   Top *top = nullptr;
   std::vector<Source> sources;
   std::vector<Sink> sinks;
-  std::vector<rhz::Bank> banks;
+  std::vector<rhz::ReadPort> banks;
   int64_t now = 0, hang = 100000;
   bool progress = false;
 #if VM_TRACE

@@ -31,7 +31,7 @@ constexpr rhz_model_info kInfo = {RHZ_MODEL_ABI, 0 RHZ_INPUTS(COUNT),
 struct Model {
   VerilatedContext context;
   Top *top = nullptr;
-  std::vector<rhz::Bank> banks;
+  std::vector<rhz::ReadPort> banks;
   int64_t now = 0;
 };
 

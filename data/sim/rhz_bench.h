@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What stands around a Verilated design in a bench: random stalls, the data of
-// ports, and the banks of memories outside the chip, which hold the package's
-// segments and answer as rhz_memory.h says. The generated rhz_ports.h names the
-// banks (RHZ_BANKS) and segments (RHZ_SEGMENTS).
+// ports, and the banks of memories outside the chip, which hold segments and
+// buffers and answer at ports that read and ports that write, as rhz_memory.h
+// says. The generated rhz_ports.h names the ports (RHZ_BANKS) and segments
+// (RHZ_SEGMENTS).
 #pragma once
 
 #include "rhz_memory.h"
@@ -12,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -84,44 +86,75 @@ struct SegmentFile {
   const char *path; ///< seen from the RTL's folder
 };
 
-/// One bank behind a port that reads: AXI4's channels AR and R.
+/// One bank: what it holds, and when it moves the beats of bursts. Ports that
+/// share it are served in the order in which their bursts come; between one and
+/// the next is a turnaround unless it goes on in the same direction where the
+/// last one ended.
 class Bank {
 public:
-  using Fail = std::function<void(const std::string &)>;
+  explicit Bank(const MemoryTiming &timing) : server(timing) {}
 
-  Bank(const BankFigures &figures, uint64_t seed, unsigned percent, Fail fail)
-      : figures(figures), server(figures.timing), requests(seed, percent),
-        answers(seed + 7, percent), fail(std::move(fail)) {}
-
-  void load(uint64_t address, const char *path) {
-    segments[address] = readAll(path);
+  void hold(uint64_t address, std::vector<uint8_t> bytes) {
+    segments[address] = std::move(bytes);
   }
-
-  template <typename T>
-  void drive(CData &arready, CData &rvalid, T &rdata, CData &rlast,
-             int64_t now) {
-    arready = accepting = !requests.now();
-    if (!offering)
-      offering = !beats.empty() && beats.front().cycle <= now && !answers.now();
-    rvalid = offering;
-    if (!offering)
-      return;
-    put(rdata, bytesAt(beats.front().address), size_t(figures.beatBytes));
-    rlast = beats.front().isLast;
+  /// What it holds from there on; null if it is not there as a whole.
+  uint8_t *at(uint64_t address, uint64_t size) {
+    auto next = segments.upper_bound(address);
+    if (next == segments.begin())
+      return nullptr;
+    auto &[begin, bytes] = *std::prev(next);
+    uint64_t offset = address - begin;
+    return offset + size <= bytes.size() ? bytes.data() + offset : nullptr;
   }
+  /// Accepts a burst; next() then gives the cycle of each of its beats.
+  void begin(int64_t now, uint64_t address, uint64_t size, bool writes) {
+    server.begin(now, address != end || writes != wrote);
+    end = address + size;
+    wrote = writes;
+  }
+  int64_t next() { return server.next(); }
 
-  void sample(CData arvalid, uint64_t address, unsigned length, CData rready,
-              int64_t now) {
-    Request request{bool(arvalid), address, length};
+private:
+  MemoryServer server;
+  std::map<uint64_t, std::vector<uint8_t>> segments; ///< by address
+  uint64_t end = UINT64_MAX;                         ///< of the last burst
+  bool wrote = false;
+};
+
+using Fail = std::function<void(const std::string &)>;
+
+/// A burst at a port that AXI4 does not allow, or where nothing is held, as
+/// text; empty: all is well.
+inline std::string faultOf(Bank &bank, const BankFigures &figures,
+                           uint64_t address, int64_t count) {
+  auto size = uint64_t(figures.beatBytes), all = uint64_t(count) * size;
+  std::string burst = std::string(figures.port) + ": a burst of " +
+                      std::to_string(count) + " beats at address " +
+                      std::to_string(address);
+  if (address % size)
+    return burst + " begins within a beat";
+  if (address / 4096 != (address + all - 1) / 4096)
+    return burst + " crosses 4 KiB";
+  if (!bank.at(address, all))
+    return burst + ", where no segment lies";
+  return "";
+}
+
+/// The requests of a port: AXI4's channel AR or AW.
+class Requests {
+public:
+  Requests(const char *port, uint64_t seed, unsigned percent, Fail fail)
+      : port(port), stalls(seed, percent), fail(std::move(fail)) {}
+  void drive(CData &ready, bool mayAccept = true) {
+    ready = accepting = mayAccept && !stalls.now();
+  }
+  /// Whether one is accepted in this cycle.
+  bool sample(CData valid, uint64_t address, unsigned length) {
+    Request request{bool(valid), address, length};
     if (waiting.valid && !(request == waiting))
-      fail(std::string(figures.port) + ": a request changes while it waits");
-    waiting = arvalid && !accepting ? request : Request{};
-    if (arvalid && accepting)
-      accept(address, int64_t(length) + 1, now);
-    if (offering && rready) {
-      beats.pop_front();
-      offering = false;
-    }
+      fail(std::string(port) + ": a request changes while it waits");
+    waiting = valid && !accepting ? request : Request{};
+    return valid && accepting;
   }
 
 private:
@@ -134,6 +167,53 @@ private:
              length == other.length;
     }
   };
+  const char *port;
+  Stalls stalls;
+  Fail fail;
+  Request waiting;
+  bool accepting = false;
+};
+
+/// A port that reads a bank, its own or one that it shares: AXI4's channels AR
+/// and R.
+class ReadPort {
+public:
+  ReadPort(const BankFigures &figures, uint64_t seed, unsigned percent,
+           Fail fail, std::shared_ptr<Bank> shared = nullptr)
+      : figures(figures),
+        bank(shared ? shared : std::make_shared<Bank>(figures.timing)),
+        requests(figures.port, seed, percent, fail), answers(seed + 7, percent),
+        fail(fail) {}
+
+  void load(uint64_t address, const char *path) {
+    bank->hold(address, readAll(path));
+  }
+
+  template <typename T>
+  void drive(CData &arready, CData &rvalid, T &rdata, CData &rlast,
+             int64_t now) {
+    requests.drive(arready);
+    if (!offering)
+      offering = !beats.empty() && beats.front().cycle <= now && !answers.now();
+    rvalid = offering;
+    if (!offering)
+      return;
+    put(rdata, bank->at(beats.front().address, uint64_t(figures.beatBytes)),
+        size_t(figures.beatBytes));
+    rlast = beats.front().isLast;
+  }
+
+  void sample(CData arvalid, uint64_t address, unsigned length, CData rready,
+              int64_t now) {
+    if (requests.sample(arvalid, address, length))
+      accept(address, int64_t(length) + 1, now);
+    if (offering && rready) {
+      beats.pop_front();
+      offering = false;
+    }
+  }
+
+private:
   struct Beat {
     int64_t cycle;
     uint64_t address;
@@ -141,42 +221,147 @@ private:
   };
 
   BankFigures figures;
-  MemoryServer server;
-  Stalls requests, answers;
+  std::shared_ptr<Bank> bank;
+  Requests requests;
+  Stalls answers;
   Fail fail;
-  std::map<uint64_t, std::vector<uint8_t>> segments; ///< by address
   std::deque<Beat> beats;
-  Request waiting;
-  uint64_t end = UINT64_MAX; ///< of the last burst
-  bool accepting = false, offering = false;
+  bool offering = false;
 
   void accept(uint64_t address, int64_t count, int64_t now) {
-    auto size = uint64_t(figures.beatBytes), last = address + count * size - 1;
-    std::string burst = std::string(figures.port) + ": a burst of " +
-                        std::to_string(count) + " beats at address " +
-                        std::to_string(address);
-    if (address % size)
-      return fail(burst + " begins within a beat");
-    if (address / 4096 != last / 4096)
-      return fail(burst + " crosses 4 KiB");
-    if (!bytesAt(address) || !bytesAt(last + 1 - size))
-      return fail(burst + ", where no segment lies");
-    server.begin(now, address != end);
-    end = last + 1;
+    if (std::string fault = faultOf(*bank, figures, address, count);
+        !fault.empty())
+      return fail(fault);
+    auto size = uint64_t(figures.beatBytes);
+    bank->begin(now, address, uint64_t(count) * size, /*writes=*/false);
     for (int64_t i = 0; i < count; ++i)
       beats.push_back(
-          {server.next(), address + uint64_t(i) * size, i == count - 1});
+          {bank->next(), address + uint64_t(i) * size, i == count - 1});
+  }
+};
+
+/// A port that writes a bank: AXI4's channels AW, W and B. A burst goes to the
+/// bank with its last beat and is answered when the bank has written it; beats
+/// that wait have places for what comes in the bank's latency, and some more.
+class WritePort {
+public:
+  WritePort(const BankFigures &figures, uint64_t seed, unsigned percent,
+            Fail fail, std::shared_ptr<Bank> bank)
+      : figures(figures), bank(std::move(bank)),
+        requests(figures.port, seed, percent, fail), taking(seed + 7, percent),
+        answers(seed + 13, percent), fail(fail),
+        places(kPlaces +
+               figures.timing.latency * kTicks / figures.timing.beatTicks) {}
+
+  void drive(CData &awready, CData &wready, CData &bvalid, int64_t now) {
+    requests.drive(awready, int64_t(bursts.size()) < kBursts);
+    while (!written.empty() && written.front() <= now)
+      written.pop_front();
+    wready = accepting =
+        int64_t(written.size() + data.size()) < places && !taking.now();
+    if (!offering)
+      offering = !done.empty() && done.front() <= now && !answers.now();
+    bvalid = offering;
   }
 
-  /// A beat of a segment; null if none is there.
-  const uint8_t *bytesAt(uint64_t address) const {
-    auto next = segments.upper_bound(address);
-    if (next == segments.begin())
-      return nullptr;
-    const auto &[begin, bytes] = *std::prev(next);
-    uint64_t at = address - begin;
-    return at + uint64_t(figures.beatBytes) <= bytes.size() ? bytes.data() + at
-                                                            : nullptr;
+  template <typename T>
+  void sample(CData awvalid, uint64_t address, unsigned length, CData wvalid,
+              const T &wdata, uint64_t strobes, CData wlast, CData bready,
+              int64_t now) {
+    if (requests.sample(awvalid, address, length)) {
+      std::string fault = faultOf(*bank, figures, address, int64_t(length) + 1);
+      if (!fault.empty())
+        return fail(fault);
+      bursts.push_back({address, int64_t(length) + 1});
+    }
+    takeData(wvalid, wdata, strobes, wlast);
+    if (offering && bready) {
+      done.pop_front();
+      offering = false;
+    }
+    while (!bursts.empty() && int64_t(data.size()) >= bursts.front().count)
+      write(now);
+    // Those of bursts that are not requested yet are checked then.
+  }
+
+  /// Cycles in which beats were taken, in order, since the last clear().
+  std::vector<int64_t> cycles;
+  /// Takes the cycle of every accepted beat.
+  void note(int64_t now) {
+    if (took)
+      cycles.push_back(now);
+  }
+  bool isIdle() const { return bursts.empty() && data.empty() && done.empty(); }
+
+private:
+  static constexpr int64_t kPlaces = 64, kBursts = 64;
+  struct Burst {
+    uint64_t address;
+    int64_t count;
+  };
+  struct Beat {
+    std::vector<uint8_t> bytes;
+    bool isLast;
+  };
+
+  BankFigures figures;
+  std::shared_ptr<Bank> bank;
+  Requests requests;
+  Stalls taking, answers;
+  Fail fail;
+  int64_t places;
+  std::deque<Burst> bursts;
+  std::deque<Beat> data;       ///< of bursts that are not complete
+  std::deque<int64_t> written; ///< when each beat is in the bank
+  std::deque<int64_t> done;    ///< when each burst can be answered
+  std::vector<uint8_t> waitingData;
+  bool waiting = false, waitingLast = false;
+  bool accepting = false, offering = false, took = false;
+
+  template <typename T>
+  void takeData(CData valid, const T &port, uint64_t strobes, CData last) {
+    took = false;
+    if (waiting && !valid)
+      return fail(std::string(figures.port) +
+                  ": a beat is withdrawn before it is taken");
+    if (!valid)
+      return;
+    std::vector<uint8_t> bytes(size_t(figures.beatBytes));
+    get(port, bytes.data(), bytes.size());
+    if (waiting && (bytes != waitingData || bool(last) != waitingLast))
+      return fail(std::string(figures.port) + ": a waiting beat changes");
+    waiting = !accepting;
+    if (waiting) {
+      waitingData = std::move(bytes);
+      waitingLast = last;
+      return;
+    }
+    if (strobes != ~uint64_t(0) >> (64 - figures.beatBytes))
+      return fail(std::string(figures.port) + ": a beat is not whole");
+    data.push_back({std::move(bytes), bool(last)});
+    took = true;
+  }
+
+  void write(int64_t now) {
+    const Burst burst = bursts.front();
+    bursts.pop_front();
+    auto size = uint64_t(figures.beatBytes);
+    bank->begin(now, burst.address, uint64_t(burst.count) * size,
+                /*writes=*/true);
+    int64_t cycle = now;
+    for (int64_t i = 0; i < burst.count; ++i) {
+      const Beat &beat = data.front();
+      if (beat.isLast != (i == burst.count - 1))
+        fail(std::string(figures.port) + ": WLAST is " +
+             std::to_string(int(beat.isLast)) + " at beat " +
+             std::to_string(i) + " of " + std::to_string(burst.count));
+      std::memcpy(bank->at(burst.address + uint64_t(i) * size, size),
+                  beat.bytes.data(), beat.bytes.size());
+      data.pop_front();
+      cycle = bank->next();
+      written.push_back(cycle);
+    }
+    done.push_back(cycle + 1);
   }
 };
 } // namespace rhz

@@ -1,57 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instances and wires of rhz_node. Signals have names; an instance reads
-// and defines them by name, and a signal that is read before it exists is a
-// placeholder until the end: module bodies are graph regions.
+// Instances and wires of rhz_node.
 #include "rhizome/Conversion/NodeTop.h"
-#include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringMap.h"
+#include "rhizome/Dialect/Rtl/Wiring.h"
 
 using namespace mlir;
 
 namespace rhizome {
 namespace {
-class NodeTop {
+class NodeTop : rtl::Wiring {
 public:
-  NodeTop(const EndpointOptions &options, ModuleOp parent)
-      : o(options), parent(parent), builder(parent.getContext()),
-        loc(parent.getLoc()) {}
+  NodeTop(const EndpointOptions &options, OpBuilder &builder, ModuleOp parent)
+      : Wiring(builder, parent.getLoc()), o(options) {}
 
   rtl::ModuleOp run();
 
 private:
-  /// Cell port and the signal at it.
-  using Ports = std::vector<std::pair<std::string, std::string>>;
-  using Outputs = std::vector<std::tuple<std::string, std::string, int64_t>>;
-
   const EndpointOptions &o;
-  ModuleOp parent;
-  OpBuilder builder;
-  Location loc;
-  llvm::StringMap<Value> signals;
-  struct Pending {
-    Operation *op;
-    unsigned operand;
-    std::string signal;
-  };
-  std::vector<Pending> pending;
-  Value placeholder;
-  std::vector<std::string> inputNames;
-  std::vector<int64_t> inputWidths;
 
-  Type bits(int64_t n) { return builder.getIntegerType(unsigned(n)); }
-  void addInput(const std::string &name, int64_t width) {
-    inputNames.push_back(name);
-    inputWidths.push_back(width);
-  }
-  void instance(const std::string &name, const std::string &cell,
-                const std::vector<std::pair<const char *, int64_t>> &parameters,
-                const Ports &inputs, const Outputs &outputs);
-  /// A signal concatenated from parts, the first in the low bits.
-  void concat(const std::string &name, const std::vector<std::string> &parts,
-              int64_t width);
-  void slice(const std::string &name, const std::string &whole, int64_t low,
-             int64_t width);
-  void constant(const std::string &name, int64_t value, int64_t width);
   void shared();
   void receiver(size_t index);
   void transmitter(size_t index);
@@ -63,66 +28,6 @@ private:
   Ports headerPorts(size_t index) const;
   std::vector<size_t> channelsOf(bool transmit, int64_t port) const;
 };
-
-void NodeTop::constant(const std::string &name, int64_t value, int64_t width) {
-  signals[name] = rtl::ConstantOp::create(builder, loc, bits(width), value);
-}
-
-void NodeTop::instance(
-    const std::string &name, const std::string &cell,
-    const std::vector<std::pair<const char *, int64_t>> &parameters,
-    const Ports &inputs, const Outputs &outputs) {
-  SmallVector<Value> operands;
-  SmallVector<StringRef> inNames, outNames;
-  SmallVector<Type> types;
-  std::vector<std::pair<unsigned, std::string>> late;
-  for (const auto &[port, signal] : inputs) {
-    inNames.push_back(port);
-    Value v = signals.lookup(signal);
-    if (!v)
-      late.push_back({unsigned(operands.size()), signal});
-    operands.push_back(v ? v : placeholder);
-  }
-  for (const auto &[port, signal, width] : outputs) {
-    outNames.push_back(port);
-    types.push_back(bits(width));
-  }
-  SmallVector<NamedAttribute> attributes;
-  for (auto [key, value] : parameters)
-    attributes.push_back(
-        builder.getNamedAttr(key, builder.getI64IntegerAttr(value)));
-  auto op = rtl::InstanceOp::create(
-      builder, loc, types, operands, builder.getStringAttr(name),
-      builder.getStringAttr(cell), builder.getDictionaryAttr(attributes),
-      builder.getStrArrayAttr(inNames), builder.getStrArrayAttr(outNames));
-  for (auto [i, output] : llvm::enumerate(outputs))
-    if (!std::get<1>(output).empty())
-      signals[std::get<1>(output)] = op.getResult(unsigned(i));
-  for (const auto &[operand, signal] : late)
-    pending.push_back({op, operand, signal});
-}
-
-void NodeTop::concat(const std::string &name,
-                     const std::vector<std::string> &parts, int64_t width) {
-  SmallVector<Value> values;
-  std::vector<std::pair<unsigned, std::string>> late;
-  for (const std::string &part : parts) {
-    Value v = signals.lookup(part);
-    if (!v)
-      late.push_back({unsigned(values.size()), part});
-    values.push_back(v ? v : placeholder);
-  }
-  auto op = rtl::ConcatOp::create(builder, loc, bits(width), values);
-  for (const auto &[operand, signal] : late)
-    pending.push_back({op, operand, signal});
-  signals[name] = op;
-}
-
-void NodeTop::slice(const std::string &name, const std::string &whole,
-                    int64_t low, int64_t width) {
-  signals[name] = rtl::ExtractOp::create(builder, loc, bits(width),
-                                         signals.lookup(whole), uint64_t(low));
-}
 
 std::vector<size_t> NodeTop::channelsOf(bool transmit, int64_t port) const {
   std::vector<size_t> result;
@@ -295,9 +200,9 @@ void NodeTop::inputPort(int64_t port, const std::vector<size_t> &channels) {
   auto count = int64_t(channels.size());
   if (count == 1) {
     size_t i = channels[0];
-    signals[p + "_tdata"] = signals.lookup(configured(i, "in_data"));
-    signals[p + "_tvalid"] = signals.lookup(configured(i, "in_valid"));
-    signals[p + "_tlast"] = signals.lookup(configured(i, "in_last"));
+    alias(p + "_tdata", configured(i, "in_data"));
+    alias(p + "_tvalid", configured(i, "in_valid"));
+    alias(p + "_tlast", configured(i, "in_last"));
     return;
   }
   std::vector<std::string> firsts, datas, valids, lasts;
@@ -336,9 +241,9 @@ void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
   auto count = int64_t(channels.size());
   if (count == 1) {
     size_t i = channels[0];
-    signals[configured(i, "out_data")] = signals.lookup(p + "_tdata");
-    signals[configured(i, "out_valid")] = signals.lookup(p + "_tvalid");
-    signals[configured(i, "out_last")] = signals.lookup(p + "_tlast");
+    alias(configured(i, "out_data"), p + "_tdata");
+    alias(configured(i, "out_valid"), p + "_tvalid");
+    alias(configured(i, "out_last"), p + "_tlast");
     return;
   }
   std::vector<std::string> firsts, readies;
@@ -364,8 +269,8 @@ void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
             {"m_tvalid", p + "_valids", count},
             {"m_tlast", p + "_last", 1}});
   for (auto [k, i] : llvm::enumerate(channels)) {
-    signals[configured(i, "out_data")] = signals.lookup(p + "_data");
-    signals[configured(i, "out_last")] = signals.lookup(p + "_last");
+    alias(configured(i, "out_data"), p + "_data");
+    alias(configured(i, "out_last"), p + "_last");
     slice(configured(i, "out_valid"), p + "_valids", int64_t(k), 1);
   }
 }
@@ -381,25 +286,13 @@ rtl::ModuleOp NodeTop::run() {
   addInput("s_link_tvalid", 1);
   addInput("s_link_tlast", 1);
   addInput("m_link_tready", 1);
-  std::vector<std::string> outputNames = {"s_link_tready", "m_link_tdata",
-                                          "m_link_tkeep",  "m_link_tvalid",
-                                          "m_link_tlast",  "m_link_tdest"};
-  auto texts = [&](const std::vector<std::string> &names) {
-    std::vector<Attribute> attributes;
-    for (const std::string &name : names)
-      attributes.push_back(builder.getStringAttr(name));
-    return builder.getArrayAttr(attributes);
-  };
-  builder.setInsertionPointToEnd(parent.getBody());
-  auto module = rtl::ModuleOp::create(
-      builder, loc, "rhz_node", texts(inputNames), texts(outputNames),
-      builder.getStringAttr(
-          "rhz_top and its link endpoint. Constant inputs: the node's address, "
-          "and\nfor every channel 48 bits, {first, peer, id}."));
-  Block *body = builder.createBlock(&module.getBody());
-  for (auto [name, w] : llvm::zip(inputNames, inputWidths))
-    signals[name] = body->addArgument(bits(w), loc);
-  placeholder = signals["clk_i"];
+  for (const char *name : {"s_link_tready", "m_link_tdata", "m_link_tkeep",
+                           "m_link_tvalid", "m_link_tlast", "m_link_tdest"})
+    addOutput(name);
+  rtl::ModuleOp module = begin(
+      "rhz_node",
+      "rhz_top and its link endpoint. Constant inputs: the node's address, "
+      "and\nfor every channel 48 bits, {first, peer, id}.");
   constant("s_link_tready", 1, 1);
   for (size_t i = 0; i < o.channels.size(); ++i) {
     auto low = int64_t(48 * i);
@@ -432,8 +325,8 @@ rtl::ModuleOp NodeTop::run() {
     std::vector<size_t> channels = channelsOf(false, p);
     inputPort(p, channels);
     if (channels.size() == 1)
-      signals[configured(channels[0], "in_ready")] =
-          signals.lookup("s_axis_" + std::to_string(p) + "_tready");
+      alias(configured(channels[0], "in_ready"),
+            "s_axis_" + std::to_string(p) + "_tready");
   }
   for (int64_t p = 0; p < o.outputs; ++p)
     outputPort(p, channelsOf(true, p));
@@ -443,23 +336,15 @@ rtl::ModuleOp NodeTop::run() {
   for (int64_t p = 0; p < o.outputs; ++p)
     if (std::vector<size_t> channels = channelsOf(true, p);
         channels.size() == 1)
-      signals["m_axis_" + std::to_string(p) + "_tready"] =
-          signals.lookup(configured(channels[0], "out_ready"));
-
-  SmallVector<Value> outputs;
-  for (const std::string &name : outputNames)
-    outputs.push_back(signals.lookup(name));
-  rtl::OutputOp::create(builder, loc, outputs);
-  for (const Pending &p : pending) {
-    Value v = signals.lookup(p.signal);
-    assert(v && "every signal has a source");
-    p.op->setOperand(p.operand, v);
-  }
+      alias("m_axis_" + std::to_string(p) + "_tready",
+            configured(channels[0], "out_ready"));
+  end();
   return module;
 }
 } // namespace
 
 rtl::ModuleOp buildNodeTop(const EndpointOptions &options, ModuleOp parent) {
-  return NodeTop(options, parent).run();
+  OpBuilder builder = OpBuilder::atBlockEnd(parent.getBody());
+  return NodeTop(options, builder, parent).run();
 }
 } // namespace rhizome

@@ -8,6 +8,7 @@
 #include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -146,7 +147,7 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
     return;
   const DeviceMemory &memory = *device.memory;
   // At the design's clock.
-  const int64_t portBits = context.memories[0].portBitsAt(context.clockMhz);
+  const int64_t portBits = systemPortBits(context);
   auto bitsOf = [](Value v) {
     return int64_t(llvm::divideCeil(
                getElementTypeOrSelf(v.getType()).getIntOrFloatBitWidth(), 8)) *
@@ -175,7 +176,35 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
   const int64_t mostLanes =
       std::max<int64_t>(1, std::min(portBits / (wordBits * unit.words),
                                     int64_t(bankBytes / laneBytes)));
-  const Resources mover = hls::moverOf(portBits, context.cost);
+  // The movers and registers of a unit, by its lanes.
+  std::map<int64_t, Resources> prices;
+  auto priceFor = [&](int64_t lanes) -> const Resources & {
+    auto [found, isNew] = prices.try_emplace(lanes);
+    if (!isNew)
+      return found->second;
+    std::vector<hls::Mover> movers;
+    for (const auto &streams : {unit.inStreams, unit.outStreams})
+      for (const hls::UnitStream &stream : streams) {
+        hls::Mover m;
+        m.isWrite = llvm::StringRef(stream.name).starts_with("m_");
+        m.isOnce = stream.isOnce;
+        m.lanes = stream.isOnce ? 1 : lanes;
+        m.wide = m.lanes * unit.words;
+        m.wordBits = 8;
+        m.row = 0;
+        for (Value v : stream.tensors) {
+          m.wordBits = std::max(m.wordBits, bitsOf(v));
+          m.row += llvm::divideCeil(
+                       cast<RankedTensorType>(v.getType()).getNumElements(),
+                       unit.words) *
+                   unit.words;
+        }
+        m.row *= m.lanes;
+        sizeMover(m, context);
+        movers.push_back(std::move(m));
+      }
+    return found->second = priceOf(movers, context.cost);
+  };
   // What stays comes through a channel of its own, for all units.
   const int64_t residents = llvm::count_if(
       unit.inStreams, [](const hls::UnitStream &s) { return s.isOnce; });
@@ -184,9 +213,20 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
   auto unitsOf = [&](int64_t lanes) {
     return int64_t(llvm::divideCeil(lanes, mostLanes));
   };
+  // Lanes are spread over as few units as possible.
+  auto split = [&](int64_t lanes) {
+    std::vector<int64_t> parts;
+    for (int64_t units = unitsOf(lanes); units > 0; --units) {
+      parts.push_back(int64_t(llvm::divideCeil(lanes, units)));
+      lanes -= parts.back();
+    }
+    return parts;
+  };
   auto amount = [&](int64_t lanes, size_t k) {
-    return double(lanes) * point.lane.amount[k] +
-           double(unitsOf(lanes) * streams) * mover.amount[k];
+    double sum = double(lanes) * point.lane.amount[k];
+    for (int64_t part : split(lanes))
+      sum += priceFor(part).amount[k];
+    return sum;
   };
   struct Use {
     double share = 0;
@@ -254,13 +294,10 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
       p.units += unitsOf(place.lanes);
       p.share = std::max(p.share, useOf(place, place.lanes).share);
       // Lanes of one unit take a channel's beats together.
-      for (int64_t left = place.lanes; left > 0;) {
-        const int64_t units = unitsOf(left);
-        const auto lanes = int64_t(llvm::divideCeil(left, units));
+      for (int64_t lanes : split(place.lanes)) {
         const double asked = double(lanes) * laneBytes;
         p.channelLoad = std::max(p.channelLoad, asked / bankBytes);
         rate += double(lanes) * perLane * std::min(1.0, bankBytes / asked);
-        left -= lanes;
       }
     }
     p.channels = channelsOf();

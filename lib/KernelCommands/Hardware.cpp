@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <set>
 
 using namespace mlir;
 using namespace rhizome;
@@ -57,8 +58,9 @@ static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
 
 /// The plan of a unit on a device, without the names of files.
 static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
-                   int64_t lanes, const planbuild::Targets &targets,
+                   const UnitChoice &choice, const planbuild::Targets &targets,
                    const gen::DeviceContext &device) {
+  const int64_t lanes = choice.lanes;
   Plan plan;
   plan.kernel = describeKernel(kernel, unit);
   plan.kernel->lanes = lanes;
@@ -89,6 +91,14 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   Resources cost = costOf(structure, device.cost);
   for (double &amount : cost.amount)
     amount *= double(lanes);
+  std::vector<hls::Mover> movers;
+  if (choice.isSystem) {
+    movers = moversOf(*plan.kernel, node, device);
+    cost += priceOf(movers, device.cost);
+  }
+  const Resources one = cost;
+  for (double &amount : cost.amount)
+    amount *= double(choice.units);
   Prediction &p = node.predicted;
   p.intervalCycles = unit.cycles();
   // The last word leaves in the last cycle of a run.
@@ -111,17 +121,17 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   actor.name = plan.kernel->name;
   actor.kind = "kernel";
   actor.node = plan.kernel->name;
-  actor.module = kUnit;
+  actor.module = choice.isSystem ? kSystem : kUnit;
   actor.intervalCycles = p.intervalCycles;
   for (size_t k = 0; k < kResourceNames.size(); ++k) {
-    if (cost.amount[k] > 0)
+    if (one.amount[k] > 0)
       actor.resources[kResourceNames[k]] =
-          std::round(1e6 * cost.amount[k]) / 1e6;
+          std::round(1e6 * one.amount[k]) / 1e6;
     if (double budget = available(device.budget, k); budget > 0)
       node.utilization[kResourceNames[k]] = cost.amount[k] / budget;
   }
   node.blockBits = int64_t(cost.bram() * double(device.cost.bramBits));
-  node.heldBits = int64_t(structure.heldBits) * lanes;
+  node.heldBits = int64_t(structure.heldBits) * lanes * choice.units;
   node.actors.push_back(std::move(actor));
   const PlannedNest *longest = nullptr;
   for (auto [i, nest] : llvm::enumerate(plan.kernel->nests)) {
@@ -147,6 +157,8 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   plan.boundPerS = p.throughputPerS;
   plan.utilization = node.utilization;
   plan.nodes.push_back(std::move(node));
+  if (choice.isSystem)
+    addSystem(plan, movers, choice.units, targets.devices[0], device);
   return plan;
 }
 
@@ -172,18 +184,17 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
   auto writer = PackageWriter::create(result.package);
   if (!writer)
     return writer.takeError();
-  std::vector<std::pair<std::string, std::string>> files;
-  if (failed(emitDesign(holder, files)))
-    return llvm::createStringError("the RTL could not be written");
+  if (auto error = planbuild::emitFiles(holder))
+    return error;
   PlannedNode &node = plan.nodes[0];
-  for (const auto &[name, text] : files) {
-    if (auto error = (*writer)->writeFile("nodes/node0/rtl/" + name, text))
-      return error;
-    node.rtl.push_back(name);
-    node.modules[kUnit].push_back(name);
-  }
-  if (auto error = vendor::writeFlows(**writer, node, device, node.clockMhz,
-                                      result.notes))
+  std::set<std::string> seen;
+  if (auto error = planbuild::writeFiles(**writer, "nodes/node0/rtl", holder,
+                                         "", seen, node))
+    return error;
+  node.modules[node.top] = node.rtl;
+  if (auto error = vendor::writeFlows(
+          **writer, node, device, node.clockMhz, result.notes, {}, nullptr,
+          plan.kernel->system ? &*plan.kernel->system : nullptr))
     return error;
   if (auto error = (*writer)->writeFile("nodes/node0/memories.yaml",
                                         memoriesYaml(*plan.kernel)))
@@ -261,9 +272,12 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
                       "choose other --copies"}};
     return out;
   }
-  if (lanes > 1)
-    hls::addLanes(*unit, lanes, kUnit, b);
-  out->plan = planOf(out->kernel, *unit, lanes, targets, device);
+  rtl::ModuleOp top =
+      lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
+  out->plan = planOf(out->kernel, *unit, request.unit, targets, device);
+  if (request.unit.isSystem)
+    hls::addSystem(top, moversOf(*out->plan.kernel, out->plan.nodes[0], device),
+                   kSystem, b);
   out->refusals = whyTooLarge(out->plan);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
@@ -304,6 +318,11 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
   if (goal)
     targets->places = explore::withinParts(targets->places, *goal);
   const gen::DeviceContext &device = targets->places.places[0].context;
+  if (request.unit.isSystem && device.memories.empty())
+    return Failure(Failure::Kind::Input,
+                   "--system: '" + targets->devices[0].name +
+                       "' has no off-chip memory",
+                   "choose a device with one: rhizome targets");
   auto kernel = readNumbered(request.path, request.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);

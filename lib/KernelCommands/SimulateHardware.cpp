@@ -199,7 +199,7 @@ static llvm::Error keepMeasurement(const Package &package,
        llvm::json::Object{
            {"interval_cycles", result.intervalCycles},
            {"latency_cycles", result.latencyCycles},
-           {"throughput_per_s", double(result.plan.kernel->lanes) *
+           {"throughput_per_s", double(result.plan.kernel->elementsAtOnce()) *
                                     result.plan.predicted.clockMhz * 1e6 /
                                     result.intervalCycles}}},
       {"parties", llvm::json::Array()}};
@@ -276,6 +276,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
       frames.back().push_back(Tensor::ofInts({count}, std::move(words)));
     }
   }
+  how.missing = int64_t(frames.size() * lanes - elements);
   auto run = simulateRtl(package, frames, how);
   if (!run)
     return run.takeError();

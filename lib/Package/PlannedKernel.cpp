@@ -117,18 +117,21 @@ static json::Value toJSON(const PlannedStore &store) {
 }
 
 json::Value toJSON(const PlannedKernel &kernel) {
-  return json::Object{{"name", kernel.name},
-                      {"dataflow", kernel.isDataflow},
-                      {"lanes", kernel.lanes},
-                      {"read_cycles", kernel.readCycles},
-                      {"compute_cycles", kernel.computeCycles},
-                      {"write_cycles", kernel.writeCycles},
-                      {"nests", json::Array(kernel.nests)},
-                      {"inputs", json::Array(kernel.inputs)},
-                      {"outputs", json::Array(kernel.outputs)},
-                      {"streams", json::Array(kernel.streams)},
-                      {"stages", json::Array(kernel.stages)},
-                      {"memories", json::Array(kernel.memories)}};
+  json::Object out{{"name", kernel.name},
+                   {"dataflow", kernel.isDataflow},
+                   {"lanes", kernel.lanes},
+                   {"read_cycles", kernel.readCycles},
+                   {"compute_cycles", kernel.computeCycles},
+                   {"write_cycles", kernel.writeCycles},
+                   {"nests", json::Array(kernel.nests)},
+                   {"inputs", json::Array(kernel.inputs)},
+                   {"outputs", json::Array(kernel.outputs)},
+                   {"streams", json::Array(kernel.streams)},
+                   {"stages", json::Array(kernel.stages)},
+                   {"memories", json::Array(kernel.memories)}};
+  if (kernel.system)
+    out["system"] = *kernel.system;
+  return out;
 }
 
 static bool fromJSON(const json::Value &value, PlannedTensor &t,
@@ -219,6 +222,6 @@ bool fromJSON(const json::Value &value, PlannedKernel &k, json::Path path) {
          map.map("write_cycles", k.writeCycles) && map.map("nests", k.nests) &&
          map.map("inputs", k.inputs) && map.map("outputs", k.outputs) &&
          map.map("streams", k.streams) && map.map("stages", k.stages) &&
-         map.map("memories", k.memories);
+         map.map("memories", k.memories) && map.mapOptional("system", k.system);
 }
 } // namespace rhizome

@@ -6,6 +6,7 @@
 #include "rhizome/Simulate/Simulate.h"
 #include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tools.h"
+#include <map>
 
 namespace rhizome::sim {
 /// Frames in the border's bytes: [port] -> all frames one after the other.
@@ -51,6 +52,24 @@ struct Simulator {
 /// share the library.
 llvm::Expected<Simulator>
 buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
+
+/// What a bench reports: lines "key value"; "error text" may repeat.
+struct Report {
+  std::map<std::string, double> numbers;
+  std::string errors;
+};
+llvm::Expected<Report> readReport(const std::string &path);
+
+/// The bench of a kernel's system, data/sim/system.cpp, and the header that
+/// tells it the ports and how their banks answer.
+llvm::Expected<Simulator> buildSystem(const Package &package,
+                                      const PlannedNode &node,
+                                      const SimOptions &options);
+std::string systemHeader(const PlannedNode &node, const PlannedSystem &system);
+/// A frame is a group of elements.
+llvm::Expected<SimResult> runSystem(const Package &package,
+                                    const Prepared &prepared,
+                                    const SimOptions &options);
 
 llvm::Expected<SimResult> runVerilator(const Package &package,
                                        const Prepared &prepared,

@@ -94,6 +94,13 @@ rhizome::simulateRtl(const Package &package,
       llvm::append_range(prepared.inputs[k], *bytes);
     }
   }
+  if (plan.kernel && plan.kernel->system) {
+    if (options.fourState)
+      return createStringError("a kernel's system is simulated in Verilator "
+                               "only; remedy: leave out --four-state, or "
+                               "compile without --system");
+    return sim::runSystem(package, prepared, options);
+  }
   return options.fourState ? sim::runIcarus(package, prepared, options)
                            : sim::runVerilator(package, prepared, options);
 }

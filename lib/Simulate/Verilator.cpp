@@ -111,6 +111,8 @@ struct Bench {
 };
 constexpr Bench kHarness = {
     "harness.cpp", {"rhz_bench.h", "rhz_memory.h"}, "sim-", "", false};
+constexpr Bench kSystem = {
+    "system.cpp", {"rhz_bench.h", "rhz_memory.h"}, "system-", "", false};
 constexpr Bench kModel = {"model.cpp",
                           {"rhz_model.h", "rhz_bench.h", "rhz_memory.h"},
                           "model-",
@@ -276,13 +278,9 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   return result;
 }
 
-/// The harness's report: lines "key value"; "error text" may repeat.
-struct Report {
-  std::map<std::string, double> numbers;
-  std::string errors;
-};
+} // namespace
 
-Expected<Report> readReport(const std::string &path) {
+Expected<sim::Report> sim::readReport(const std::string &path) {
   Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
@@ -299,7 +297,14 @@ Expected<Report> readReport(const std::string &path) {
   }
   return report;
 }
-} // namespace
+
+Expected<sim::Simulator> sim::buildSystem(const Package &package,
+                                          const PlannedNode &node,
+                                          const SimOptions &options) {
+  const Plan &plan = package.plan();
+  return build(package, node, options, kSystem, plan.predicted.intervalCycles,
+               systemHeader(node, *plan.kernel->system));
+}
 
 Expected<sim::Simulator> sim::buildModel(const Package &package,
                                          const PlannedNode &node,

@@ -52,6 +52,7 @@ static bool fromJSON(const json::Value &value, Flow &flow, json::Path path) {
          map.mapOptional("one_width", flow.oneWidth) &&
          map.mapOptional("dies", flow.dies) &&
          map.mapOptional("board_files", flow.boardFiles) &&
+         map.mapOptional("system_files", flow.systemFiles) &&
          map.mapOptional("run", flow.run) && map.map("files", flow.files);
 }
 } // namespace rhizome::vendor
@@ -161,11 +162,13 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
                          const Device &device, double clockMhz,
                          std::vector<std::string> &notes,
                          const std::vector<uint16_t> &configuration,
-                         const BoardProject *board) {
+                         const BoardProject *board,
+                         const PlannedSystem *system) {
   Expected<std::vector<Flow>> flows = listFlows();
   if (!flows)
     return flows.takeError();
-  json::Object values = valuesOf(node, device, clockMhz, configuration, board);
+  json::Object values =
+      valuesOf(node, device, clockMhz, configuration, board, system);
   if (board)
     for (const auto &[name, text] : board->rtl)
       if (Error error =
@@ -181,6 +184,13 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
                               flow.tool, node.memoryPorts[0].memory));
       continue;
     }
+    if (system && flow.systemFiles.empty()) {
+      notes.push_back(
+          formatv("no files for {0}: it does not know the system of "
+                  "a kernel",
+                  flow.tool));
+      continue;
+    }
     auto streams = int64_t(std::max(node.inputs.size(), node.outputs.size()));
     // A link's endpoint has one stream each, for any network.
     if (flow.maxStreams && streams > flow.maxStreams && node.nodeTop.empty()) {
@@ -191,7 +201,7 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
       continue;
     }
     // Only ports as wide as a frame differ, or have any number of bytes.
-    if (flow.oneWidth && node.nodeTop.empty() &&
+    if (flow.oneWidth && node.nodeTop.empty() && !system &&
         any_of(concat<const BorderPort>(node.inputs, node.outputs),
                [&](const BorderPort &port) {
                  return port.dataWidth != node.outputs.front().dataWidth ||
@@ -215,6 +225,13 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
         files.insert(more->second.begin(), more->second.end());
     for (const auto &[name, purpose] : files) {
       std::string path = flow.folder + "/" + name;
+      if (system) {
+        if (!is_contained(flow.systemFiles, name))
+          continue;
+        if (std::string own = flow.folder + "/system/" + name;
+            sys::fs::exists(own))
+          path = own;
+      }
       Expected<std::string> text = readFile(path);
       if (!text)
         return text.takeError();

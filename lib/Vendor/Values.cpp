@@ -95,6 +95,72 @@ static json::Object memoryPortOf(const PlannedNode &node,
   };
 }
 
+/// Port `index` of a kernel's system.
+static json::Object masterOf(const PlannedNode &node, const PlannedMover &port,
+                             size_t index) {
+  std::string tensor = port.stream;
+  for (const BorderPort &border :
+       concat<const BorderPort>(node.inputs, node.outputs))
+    if (border.port == port.stream)
+      tensor = legalName(border.name);
+  return json::Object{
+      {"port", port.port},
+      {"index", std::to_string(index)},
+      {"tensor", tensor},
+      {"is_write", port.isWrite},
+      {"data_width", std::to_string(port.dataWidth)},
+      {"data_msb", std::to_string(port.dataWidth - 1)},
+      {"strobe_msb", std::to_string(port.dataWidth / 8 - 1)},
+      {"size_log2", std::to_string(Log2_64(port.dataWidth / 8))},
+      {"burst", std::to_string(std::max<int64_t>(2, port.burst))},
+      {"bytes", std::to_string(port.groupBytes)},
+      {"offset", "0x" + utohexstr(port.offset, /*LowerCase=*/true, 3)},
+  };
+}
+
+/// The masters of a design, which a kernel's system has or a network with
+/// weights outside the chip, and units side by side.
+static void addSystem(json::Object &values, const PlannedNode &node,
+                      const PlannedSystem *system, const Device &device) {
+  json::Array masters, units, ports;
+  if (!system)
+    for (const json::Value &port : *values.getArray("memory_ports")) {
+      json::Object master = *port.getAsObject();
+      master["is_write"] = false;
+      masters.push_back(std::move(master));
+    }
+  for (int64_t u = 0; system && u < system->units; ++u) {
+    const std::string name = "rhz_kernel_" + std::to_string(u);
+    units.push_back(json::Object{
+        {"unit", name},
+        {"die", system->dies.empty() ? "" : system->dies[size_t(u)]},
+        {"is_last", u + 1 == system->units}});
+    for (const PlannedMover &port : system->ports)
+      ports.push_back(
+          json::Object{{"unit", name},
+                       {"port", port.port},
+                       {"memory_bank", bankOf(device, port.banks[size_t(u)])}});
+  }
+  if (system)
+    for (auto [k, port] : enumerate(system->ports))
+      masters.push_back(masterOf(node, port, k));
+  const bool hasRegisters = !masters.empty();
+  values["has_system"] = system != nullptr;
+  values["has_registers"] = hasRegisters;
+  values["is_free"] = !hasRegisters;
+  values["master_count"] = std::to_string(masters.size());
+  values["masters"] = std::move(masters);
+  values["unit_count"] = std::to_string(units.size());
+  values["units"] = std::move(units);
+  values["unit_ports"] = std::move(ports);
+  values["elements_offset"] =
+      "0x" + utohexstr(system ? uint64_t(system->elements) : 0,
+                       /*LowerCase=*/true, 3);
+  // Names of what there may be none of.
+  values["any_master"] = masterOf(node, PlannedMover(), 0);
+  values["any_unit"] = json::Object{{"unit", ""}, {"die", ""}};
+}
+
 /// The parts as one constant, the first in the low bits.
 static std::string constantOf(const std::vector<uint16_t> &parts) {
   std::string digits;
@@ -126,7 +192,8 @@ static void addBoard(json::Object &values, const vendor::BoardProject &project,
 json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
                               double clockMhz,
                               const std::vector<uint16_t> &configuration,
-                              const BoardProject *board) {
+                              const BoardProject *board,
+                              const PlannedSystem *system) {
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   size_t pointers = node.memoryPorts.size();
@@ -212,6 +279,7 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
       {"family_name", ""},
   };
+  addSystem(values, node, system, device);
   if (board)
     addBoard(values, *board, clockMhz);
   return values;

@@ -91,6 +91,14 @@ def rhz_mem_requests : Source<[rhz_counter]>;
 def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
 def rhz_mem_arbiter : Source<[rhz_counter]>;
 def rhz_mem_reader : Source<[rhz_mem_requests, rhz_outbuf]>;
+def rhz_mem_rounds : Source<[rhz_counter]>;
+def rhz_mem_source : Source<[rhz_mem_rounds, rhz_outbuf]>;
+def rhz_mem_writer : Source<[rhz_counter, rhz_mem_rounds, rhz_outbuf]>;
+def rhz_move_in : Source<[
+    rhz_mem_source, rhz_gearbox_pick, rhz_gearbox_collect, rhz_gearbox_ring]>;
+def rhz_move_out : Source<[
+    rhz_mem_writer, rhz_gearbox_pick, rhz_gearbox_collect, rhz_gearbox_ring]>;
+def rhz_registers : Source;
 def rhz_pipeline : Source<[rhz_valid, rhz_outbuf]>;
 def rhz_product : Source<[rhz_mul, rhz_valid, rhz_outbuf]>;
 def rhz_reorder : Source<[

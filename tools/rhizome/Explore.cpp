@@ -131,8 +131,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
       if (namesHardware(*command)) {
         HardwareRequest hardware = hardwareOf(*command, *options, "-");
         if (*systems) {
-          for (const char *name :
-               {"--goal", "--copies", "--stages", "--lanes", "--words"})
+          for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
+                                   "--words", "--system", "--units"})
             if (command->count(name))
               throw CLI::ValidationError(name, "--systems chooses it");
           run = [options, hardware] {

@@ -88,7 +88,18 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
                   "min-latency")
       ->check(CLI::Range(int64_t(1), kMostBeatWords))
       ->option_text("N");
-  ofKernels(command, {"--stages", "--resident", "--lanes", "--words"});
+  command.add_flag("--system", unit.isSystem,
+                   "with a device: build what is around the unit, too: an AXI4 "
+                   "master for each stream, which moves it from or to a buffer "
+                   "in off-chip memory, and AXI4-Lite registers for a host");
+  command
+      .add_option("--units", unit.units,
+                  "with --system: as many of them, each with elements of its "
+                  "own and with banks of the memory")
+      ->check(CLI::Range(1, 64))
+      ->option_text("N [1]");
+  ofKernels(command, {"--stages", "--resident", "--lanes", "--words",
+                      "--system", "--units"});
 }
 
 void cli::ofKernels(CLI::App &command, const std::vector<std::string> &names) {

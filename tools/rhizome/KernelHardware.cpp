@@ -166,7 +166,7 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
     table.add({"latency", grouped(predicted.latencyCycles),
                grouped(result.latencyCycles)});
     table.print();
-    llvm::outs() << rateText(double(result.plan.kernel->lanes) *
+    llvm::outs() << rateText(double(result.plan.kernel->elementsAtOnce()) *
                              predicted.clockMhz * 1e6 / result.intervalCycles)
                  << " elements per second at " << decimal(predicted.clockMhz, 3)
                  << " MHz\n";

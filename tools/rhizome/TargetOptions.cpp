@@ -204,8 +204,8 @@ void cli::refuseClock(const CLI::App &command) {
     throw CLI::ValidationError("--clock-mhz", "a kernel on the CPU has no "
                                               "clock to choose; name a "
                                               "--device");
-  for (const char *name :
-       {"--goal", "--copies", "--stages", "--resident", "--lanes", "--words"})
+  for (const char *name : {"--goal", "--copies", "--stages", "--resident",
+                           "--lanes", "--words", "--system", "--units"})
     if (command.count(name))
       throw CLI::ValidationError(name, "it is for a kernel's hardware: name a "
                                        "--device");
@@ -220,6 +220,8 @@ HardwareRequest cli::hardwareOf(const CLI::App &command,
     request.goal = options.request.goal;
   request.copies = options.copies;
   request.unit = options.unit;
+  if (command.count("--units") && !request.unit.isSystem)
+    throw CLI::ValidationError("--units", "it is for systems: say --system");
   return request;
 }
 

@@ -22,8 +22,14 @@ ipx::package_project -root_dir $ip_dir -vendor rhizome -library kernel \
 set core [ipx::current_core]
 set_property name rhz_kernel $core
 set_property version 1.0 $core
+{{^has_system}}
 set_property display_name {Neural network by Rhizome} $core
 set_property description {AXI4-Stream in, AXI4-Stream out{{#has_memory_ports}}, weights by AXI4{{/has_memory_ports}}} $core
+{{/has_system}}
+{{#has_system}}
+set_property display_name {Kernel by Rhizome} $core
+set_property description {Tensors in off-chip memory, by AXI4} $core
+{{/has_system}}
 
 # The packager knows the interfaces by their attributes; one that it did not
 # find is inferred from the ports' names.
@@ -32,6 +38,7 @@ foreach signal {ap_clk ap_rst_n} type {clock reset} {
     ipx::infer_bus_interface $signal xilinx.com:signal:${type}_rtl:1.0 $core
   }
 }
+{{^has_system}}
 foreach stream {
 {{#borders}}
   {{port}}
@@ -46,12 +53,18 @@ foreach stream {
   }
   ipx::associate_bus_interfaces -busif $stream -clock ap_clk $core
 }
-{{#has_memory_ports}}
+{{/has_system}}
+{{#has_registers}}
 # The packager knows which side an AXI4 interface is on by its directions.
 foreach {interface signals} {
-{{#memory_ports}}
+{{#masters}}
+{{^is_write}}
   {{port}} {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-{{/memory_ports}}
+{{/is_write}}
+{{#is_write}}
+  {{port}} {awaddr awlen awsize awburst awcache awprot awvalid awready wdata wstrb wlast wvalid wready bresp bvalid bready}
+{{/is_write}}
+{{/masters}}
   s_axi_control {awaddr awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arvalid arready rdata rresp rvalid rready}
 } {
   if {[llength [ipx::get_bus_interfaces $interface -of_objects $core]] == 0} {
@@ -63,13 +76,13 @@ foreach {interface signals} {
   }
   ipx::associate_bus_interfaces -busif $interface -clock ap_clk $core
 }
-{{/has_memory_ports}}
+{{/has_registers}}
 ipx::associate_bus_interfaces -clock ap_clk -reset ap_rst_n $core
 
 if {$is_kernel} {
   set_property sdx_kernel true $core
   set_property sdx_kernel_type rtl $core
-  set_property vitis_drc {ctrl_protocol {{#has_memory_ports}}ap_ctrl_hs{{/has_memory_ports}}{{#has_no_memory_ports}}ap_ctrl_none{{/has_no_memory_ports}}} $core
+  set_property vitis_drc {ctrl_protocol {{#has_registers}}ap_ctrl_hs{{/has_registers}}{{#is_free}}ap_ctrl_none{{/is_free}}} $core
   set_property ipi_drc {ignore_freq_hz true} $core
 }
 set_property core_revision 1 $core

@@ -25,6 +25,9 @@ struct UnitChoice {
   int64_t lanes = 1;                  ///< elements side by side
   /// Words of a tensor in a beat of a stream; 0: one, or what serves the goal.
   int64_t words = 0;
+  /// With ports to off-chip memory and registers for a host.
+  bool isSystem = false;
+  int64_t units = 1; ///< equal systems, each with elements of its own
 };
 
 struct HardwareRequest {

@@ -5,8 +5,10 @@
 #pragma once
 
 #include "rhizome/Numeric/Format.h"
+#include "rhizome/Package/PlannedSystem.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,6 +101,12 @@ struct PlannedKernel {
   std::vector<PlannedStream> streams; ///< of both directions
   std::vector<PlannedStage> stages;
   std::vector<PlannedStore> memories;
+  /// Between it, off-chip memory and a host; without: streams are the border.
+  std::optional<PlannedSystem> system;
+  /// Elements in one interval.
+  int64_t elementsAtOnce() const {
+    return lanes * (system ? system->units : 1);
+  }
   bool operator==(const PlannedKernel &) const = default;
 };
 

@@ -28,6 +28,9 @@ struct SimOptions {
   bool measure = true;
   /// No frame begins before the last one has left: two are enough to measure.
   bool isSerial = false;
+  /// Of the system of a kernel: elements by which the last frame, a group of
+  /// elements, is short.
+  int64_t missing = 0;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
   /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only

@@ -53,6 +53,9 @@ struct Flow {
   std::map<std::string, std::string> files; ///< name and purpose
   /// Those for boards in addition, by the board's host ("serial", "dma").
   std::map<std::string, std::map<std::string, std::string>> boardFiles;
+  /// Which of `files` the system of a kernel has; templates of its own are in
+  /// the folder `system`. None: the flow does not serve it.
+  std::vector<std::string> systemFiles;
   std::optional<FlowRun> run; ///< if 'rhizome synth' can run its tool
   std::string folder;         ///< where the templates are
 
@@ -73,11 +76,13 @@ struct BoardProject {
 
 /// The values for the templates: a JSON object whose text depends only on the
 /// node, the device, the clock, the constants of a node top's channels
-/// (nodeConfiguration; empty without a link) and the board, null without one.
+/// (nodeConfiguration; empty without a link), the board and the system of a
+/// kernel, each null without one.
 llvm::json::Object valuesOf(const PlannedNode &node, const Device &device,
                             double clockMhz,
                             const std::vector<uint16_t> &configuration = {},
-                            const BoardProject *board = nullptr);
+                            const BoardProject *board = nullptr,
+                            const PlannedSystem *system = nullptr);
 
 /// Fills in a template in the Mustache language, without any escaping. An
 /// unknown name is refused with its line; `path` is for messages.
@@ -92,5 +97,6 @@ llvm::Error writeFlows(PackageWriter &writer, const PlannedNode &node,
                        const Device &device, double clockMhz,
                        std::vector<std::string> &notes,
                        const std::vector<uint16_t> &configuration = {},
-                       const BoardProject *board = nullptr);
+                       const BoardProject *board = nullptr,
+                       const PlannedSystem *system = nullptr);
 } // namespace rhizome::vendor

@@ -310,17 +310,6 @@ void Counter::count(Operation &op) {
 }
 } // namespace
 
-Resources moverOf(int64_t bits, const CostContext &context) {
-  constexpr double kControl = 400;
-  cost::Memory buffer = cost::memoryOf(128, bits, context, true);
-  Resources r;
-  r.lut() = kControl + buffer.luts + double(buffer.choiceLuts);
-  r.lutram() = buffer.luts;
-  r.ff() = kControl + double(2 * bits);
-  r.bram() = buffer.blocks;
-  return r;
-}
-
 Structure structureOfOperator(rtl::ModuleOp module,
                               const CostContext &context) {
   Counter counter(context);

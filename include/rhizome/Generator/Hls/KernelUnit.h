@@ -241,11 +241,6 @@ buildKernelUnit(mlir::func::FuncOp kernel, llvm::StringRef name,
 rtl::ModuleOp addLanes(KernelUnit &unit, int64_t lanes, llvm::StringRef name,
                        mlir::OpBuilder &b);
 
-/// An estimate of what moves bursts between a memory channel's port of so many
-/// bits and a stream: addresses and lengths, a buffer of two bursts of 64
-/// beats, a register each way.
-Resources moverOf(int64_t bits, const CostContext &context);
-
 /// The resources of a floating-point operator's module on a device.
 Structure structureOfOperator(rtl::ModuleOp module, const CostContext &context);
 /// The resources of a unit's module, with its operators', on a device.

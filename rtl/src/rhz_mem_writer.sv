@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes a stream to a buffer outside the chip from base_i on, once after each
+// start_i: rounds of Words beats as in rhz_mem_rounds. A burst is asked for once all
+// its beats are in the input buffer, so that it never holds up the memory; its data
+// may come before its request is taken. At most InFlight bursts have no answer.
+// busy_o falls when the last one has its answer.
+module rhz_mem_writer #(
+  parameter int DataWidth = 64,
+  parameter int Words     = 4,
+  parameter int Burst     = 4,
+  parameter int Lanes     = 1,
+  parameter int InFlight  = 8,
+  parameter int Depth     = 8
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   start_i,
+  input  logic [63:0]            base_i,
+  input  logic [31:0]            items_i,
+  output logic                   busy_o,
+  input  logic                   in_valid_i,
+  output logic                   in_ready_o,
+  input  logic [DataWidth-1:0]   in_data_i,
+  output logic                   m_axi_awvalid,
+  input  logic                   m_axi_awready,
+  output logic [63:0]            m_axi_awaddr,
+  output logic [7:0]             m_axi_awlen,
+  output logic                   m_axi_wvalid,
+  input  logic                   m_axi_wready,
+  output logic [DataWidth-1:0]   m_axi_wdata,
+  output logic [DataWidth/8-1:0] m_axi_wstrb,
+  output logic                   m_axi_wlast,
+  input  logic                   m_axi_bvalid,
+  output logic                   m_axi_bready
+);
+  localparam int Bursts   = (Words + Burst - 1) / Burst;
+  localparam int LastLen  = Words - (Bursts - 1) * Burst;
+  localparam int FullLen  = (Words < Burst) ? Words : Burst;
+  localparam int FillW    = $clog2(Depth + 1);
+  localparam int FlightW  = $clog2(InFlight + 1);
+  localparam int BurstsW  = (Bursts > 1) ? $clog2(Bursts) : 1;
+  localparam int PlaceW   = (FullLen > 1) ? $clog2(FullLen) : 1;
+  if (Depth < FullLen) begin : gen_bad_depth
+    initial $fatal(1, "rhz_mem_writer: Depth %0d is less than a burst of %0d", Depth, FullLen);
+  end
+
+  // Beats that came and that no burst has claimed, and bursts without an answer.
+  logic fire, last, take, more, answer, busy_q;
+  logic full_there_q, last_there_q, few_q;
+  logic [FillW-1:0] fill_q, fill_d, length;
+  logic [FlightW-1:0] flight_q, flight_d;
+  rhz_mem_rounds #(
+    .DataWidth(DataWidth), .Words(Words), .Burst(Burst), .Lanes(Lanes)
+  ) u_rounds (
+    .clk_i, .rst_ni, .start_i, .base_i, .items_i, .more_o(more),
+    .may_i((last ? last_there_q : full_there_q) && few_q), .fire_o(fire), .last_o(last),
+    .m_axi_avalid(m_axi_awvalid), .m_axi_aready(m_axi_awready),
+    .m_axi_aaddr(m_axi_awaddr), .m_axi_alen(m_axi_awlen)
+  );
+  assign length       = last ? FillW'(LastLen) : FillW'(FullLen);
+  assign fill_d       = fill_q - (fire ? length : '0) + FillW'(take);
+  assign answer       = m_axi_bvalid;
+  assign flight_d     = flight_q + FlightW'(fire) - FlightW'(answer);
+  assign m_axi_bready = 1'b1;
+  assign busy_o       = busy_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      fill_q       <= '0;
+      full_there_q <= 1'b0;
+      last_there_q <= 1'b0;
+      flight_q     <= '0;
+      few_q        <= 1'b1;
+      busy_q       <= 1'b0;
+    end else begin
+      fill_q       <= fill_d;
+      full_there_q <= fill_d >= FillW'(FullLen);
+      last_there_q <= fill_d >= FillW'(LastLen);
+      flight_q     <= flight_d;
+      few_q        <= flight_d != FlightW'(InFlight);
+      busy_q       <= start_i || more || flight_q != '0;
+    end
+  end
+
+  // The data of the claimed bursts, of which `owed_q` have not begun.
+  logic credit, there, starts, runs_q, sent, at_last, place_last, round_last;
+  logic [FlightW-1:0] owed_q;
+  logic [BurstsW-1:0] unused_burst;
+  logic [PlaceW-1:0] place_q;
+  logic unused;
+  assign unused     = &{1'b0, unused_burst};
+  assign in_ready_o = credit;
+  assign take       = in_valid_i && credit;
+  rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_buffer (
+    .clk_i, .rst_ni, .credit_o(credit), .take_i(take), .push_i(take), .push_data_i(in_data_i),
+    .out_valid_o(there), .out_ready_i(runs_q && m_axi_wready), .out_data_o(m_axi_wdata)
+  );
+  assign m_axi_wvalid = there && runs_q;
+  assign m_axi_wlast  = at_last;
+  assign m_axi_wstrb  = '1;
+  assign sent         = m_axi_wvalid && m_axi_wready;
+  assign starts       = owed_q != '0 && (!runs_q || (sent && at_last));
+  rhz_counter #(.Count(Bursts)) u_burst (
+    .clk_i, .rst_ni, .en_i(sent && at_last), .value_o(unused_burst), .last_o(round_last)
+  );
+  assign place_last = place_q == PlaceW'(FullLen - 1);
+  assign at_last    = round_last ? place_q == PlaceW'(LastLen - 1) : place_last;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      owed_q  <= '0;
+      runs_q  <= 1'b0;
+      place_q <= '0;
+    end else begin
+      owed_q <= owed_q + FlightW'(fire) - FlightW'(starts);
+      runs_q <= starts || (runs_q && !(sent && at_last));
+      if (sent) place_q <= at_last ? '0 : place_q + PlaceW'(1);
+    end
+  end
+endmodule
