@@ -25,6 +25,7 @@ import hardware
 import homes
 import imports
 import install
+import kernelhost
 import kernels
 import look
 import nodecases
@@ -167,6 +168,8 @@ SUITES = {
     "kernel-parts": kernels.kernel_parts,
     "kernel-library": kernels.kernel_library,
     "kernel-foreign": kernels.kernel_foreign,
+    "kernel-host": kernelhost.kernel_host,
+    "kernel-host-program": kernelhost.kernel_host_program,
     "kernel-howto": kernels.kernel_howto,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
