@@ -27,6 +27,7 @@ import imports
 import install
 import kernelhost
 import kernels
+import kernelsystems
 import look
 import nodecases
 import nodes
@@ -170,6 +171,7 @@ SUITES = {
     "kernel-foreign": kernels.kernel_foreign,
     "kernel-host": kernelhost.kernel_host,
     "kernel-host-program": kernelhost.kernel_host_program,
+    "kernel-systems": kernelsystems.kernel_systems,
     "kernel-howto": kernels.kernel_howto,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,
