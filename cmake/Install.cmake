@@ -23,6 +23,9 @@ set(share ${CMAKE_INSTALL_DATADIR}/rhizome)
 install(DIRECTORY data/ DESTINATION ${share} PATTERN completion EXCLUDE)
 install(DIRECTORY rtl/src rtl/sim rtl/shell DESTINATION ${share}/rtl)
 install(DIRECTORY runtime DESTINATION ${share})
+install(DIRECTORY lib/Numeric DESTINATION ${share}/lib
+  PATTERN CMakeLists.txt EXCLUDE)
+install(DIRECTORY include/rhizome/Numeric DESTINATION ${share}/include/rhizome)
 install(DIRECTORY examples DESTINATION ${share})
 install(FILES cmake/RhizomeKernels.cmake DESTINATION ${share}/cmake)
 

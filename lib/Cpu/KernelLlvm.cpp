@@ -2,7 +2,7 @@
 // A kernel as LLVM IR for other compilers and for synthesis: one function on
 // dense arrays, in the order written, without vectors, without what older
 // readers of LLVM's text do not know.
-#include "Buffers.h"
+#include "KernelParts.h"
 #include "Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,7 +12,6 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "rhizome/Cpu/Function.h"
-#include "rhizome/Cpu/Kernel.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -28,11 +27,10 @@ static llvm::Error cannot(const llvm::Twine &what) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), what);
 }
 
-/// The part of a kernel that computes `outputs` from `inputs`, as a function of
-/// these alone.
-static func::FuncOp extract(ModuleOp module, func::FuncOp kernel,
-                            llvm::StringRef name, ArrayRef<Value> inputs,
-                            ArrayRef<Value> outputs) {
+func::FuncOp rhizome::kernel::extractPart(ModuleOp module, func::FuncOp kernel,
+                                          llvm::StringRef name,
+                                          ArrayRef<Value> inputs,
+                                          ArrayRef<Value> outputs) {
   OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
   auto typesOf = [](ArrayRef<Value> list) {
     return llvm::map_to_vector(list, [](Value v) { return v.getType(); });
@@ -80,7 +78,7 @@ rhizome::kernel::printLlvm(func::FuncOp kernel, llvm::StringRef name,
                            ArrayRef<std::string> names) {
   loadCpuDialects(*kernel.getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
-  func::FuncOp func = extract(*module, kernel, name, inputs, outputs);
+  func::FuncOp func = extractPart(*module, kernel, name, inputs, outputs);
   PassManager clean(kernel.getContext());
   clean.addPass(createCSEPass());
   clean.addPass(createCanonicalizerPass());

@@ -96,6 +96,33 @@ rhizome::kernel::compileObject(func::FuncOp kernel, const Signature &signature,
                             entryPoints(signature));
 }
 
+llvm::Expected<std::string>
+rhizome::kernel::compileWords(func::FuncOp kernel, llvm::StringRef name,
+                              ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                              const CpuTarget &target) {
+  loadCpuDialects(*kernel.getContext());
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
+  for (auto other : kernel->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
+    if (other.isExternal())
+      module->push_back(other.clone());
+  func::FuncOp part = extractPart(*module, kernel, name, inputs, outputs);
+  Signature signature;
+  signature.name = name.str();
+  for (bool isOutput : {false, true})
+    for (Value v : isOutput ? outputs : inputs) {
+      auto type = cast<RankedTensorType>(v.getType());
+      Argument &one = signature.arguments.emplace_back();
+      one.shape = type.getShape().vec();
+      one.strides.resize(one.shape.size());
+      int64_t stride = 1;
+      for (size_t d = one.shape.size(); d-- > 0; stride *= one.shape[d])
+        one.strides[d] = stride;
+      one.bits = type.getElementTypeBitWidth();
+      (isOutput ? one.isOutput : one.isInput) = true;
+    }
+  return compileObject(part, signature, target);
+}
+
 struct LoadedKernel::State {
   cpu::LoadedObject object;
   void (*run)(int64_t, int32_t, const KernelArray *) = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the object and the C99 text of a kernel share.
+// What the objects, the C99 text and the LLVM IR of a kernel share.
 #pragma once
 
 #include "Buffers.h"
@@ -18,6 +18,13 @@ struct BufferedKernel {
 /// `kernel` itself stays as it is. Fails with a diagnostic.
 mlir::FailureOr<BufferedKernel> bufferizeKernel(mlir::func::FuncOp kernel,
                                                 const Signature &signature);
+
+/// Adds to `module` the part of a kernel that computes `outputs` from `inputs`,
+/// as a function of these alone.
+mlir::func::FuncOp extractPart(mlir::ModuleOp module, mlir::func::FuncOp kernel,
+                               llvm::StringRef name,
+                               llvm::ArrayRef<mlir::Value> inputs,
+                               llvm::ArrayRef<mlir::Value> outputs);
 
 /// Adds @NAME_range(arrays, first, last), which calls @body for elements first
 /// to last - 1, packing arrays that do not have the declared layout.

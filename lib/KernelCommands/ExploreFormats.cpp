@@ -321,6 +321,7 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
           if (std::isnan(error))
             error = std::numeric_limits<double>::infinity();
           point.meanSquare += error * error;
+          point.signal += y[i] * y[i];
           point.maximum = std::max(point.maximum, error);
           greatest = std::max(greatest, std::fabs(y[i]));
         }
@@ -328,6 +329,7 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
       }
     }
     point.meanSquare /= double(std::max<size_t>(count, 1));
+    point.signal /= double(std::max<size_t>(count, 1));
     point.relative = greatest > 0 ? point.maximum / greatest : point.maximum;
     if (auto report = analyzeRanges(func, ranges); succeeded(report))
       point.canOverflow = !report->warnings.empty();

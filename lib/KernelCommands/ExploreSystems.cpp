@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From one lane's cycles and resources to a device full of them. Lanes go to
 // the die that has the most left; what stops the next one is the bound.
-#include "HardwareParts.h"
+#include "ExploreSystems.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Generator/Circuit.h"
-#include "rhizome/KernelCommands/Systems.h"
 #include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -352,6 +351,7 @@ bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
   if (failed(unit))
     return false;
   point.stages = int64_t(way.stages);
+  point.sideBySide = way.copies;
   point.isShared = way.isShared;
   point.interval = unit->cycles();
   point.slowest = !unit->isDataflow ? "read, compute and write in turn"
@@ -382,17 +382,6 @@ rhizome::Result<SystemResult> Explorer::run() {
         addLane({stages, copies, true}, *plain);
     addLane({0, copies, false}, *plain);
   }
-  std::stable_sort(result.points.begin(), result.points.end(),
-                   [](const SystemPoint &a, const SystemPoint &b) {
-                     return std::tuple(a.elementsPerS, -a.share) <
-                            std::tuple(b.elementsPerS, -b.share);
-                   });
-  double least = INFINITY;
-  for (SystemPoint &p : llvm::reverse(result.points))
-    if (p.share < least) {
-      p.isPareto = true;
-      least = p.share;
-    }
   if (result.points.empty())
     return Failure(Failure::Kind::Infeasible,
                    "not a single lane fits '" + device.name + "'",
@@ -402,20 +391,13 @@ rhizome::Result<SystemResult> Explorer::run() {
 } // namespace
 
 rhizome::Result<SystemResult>
-kernelcommands::exploreSystems(const HardwareRequest &request) {
-  if (!request.target.cluster.empty() || !request.target.board.empty())
-    return Failure(Failure::Kind::Usage,
-                   "a kernel's system is built for one device",
-                   "name it with --device");
-  auto targets = planbuild::targetsOf(request.target);
-  if (!targets)
-    return failureOf(targets.takeError(), Failure::Kind::Input);
+kernelcommands::systemsOf(const HardwareRequest &request,
+                          const planbuild::Targets &targets) {
   auto kernel = readNumbered(request.path, request.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
     return Failure::refused(std::move(refusals));
   kernel->formats.context->loadDialect<rtl::RtlDialect>();
-  auto result = Explorer(request, *kernel, *targets).run();
-  return result;
+  return Explorer(request, *kernel, targets).run();
 }

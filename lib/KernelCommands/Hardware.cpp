@@ -211,6 +211,9 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
           (*writer)->writeFile(std::string("model/") + kernelOptionsFile,
                                kernelOptionsText(request.options)))
     return error;
+  if (auto error = writeKernelHost(**writer, request.path, request.options,
+                                   plan, result.notes))
+    return error;
   if (auto error = (*writer)->writePlan(plan))
     return error;
   if (auto error = (*writer)->commit())

@@ -9,6 +9,10 @@
 #include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Package/PlannedKernel.h"
 
+namespace rhizome {
+class PackageWriter;
+}
+
 namespace rhizome::kernelcommands {
 /// Bits of the widest word of a stream.
 inline constexpr unsigned kMostWordBits = 64;
@@ -42,6 +46,13 @@ PlannedKernel describeKernel(const NumberedKernel &kernel,
 /// The tensors, who reads and writes them, which may share a memory and which
 /// do, as Mnemosyne's YAML has it: to look at.
 std::string memoriesYaml(const PlannedKernel &kernel);
+
+/// host/ of a package: an OpenCL host with its sources, which nothing of
+/// rhizome is needed to build. `path` and `options` are those of the unit. A
+/// kernel whose border is not its arguments has none, and a note says so.
+llvm::Error writeKernelHost(PackageWriter &writer, const std::string &path,
+                            const KernelOptions &options, const Plan &plan,
+                            std::vector<std::string> &notes);
 
 /// Numbers for names; a usage error for inputs that are unknown, or if nothing
 /// is left to read for each element.

@@ -57,6 +57,11 @@ Expected<std::string> rhizome::runtimeDir() {
                     "../share/rhizome/runtime", "include");
 }
 
+Expected<std::string> rhizome::numericDir() {
+  return findFolder("RHIZOME_NUMERIC", "../..", "../share/rhizome",
+                    "lib/Numeric");
+}
+
 Error rhizome::checkIsFile(StringRef path) {
   sys::fs::file_status status;
   if (sys::fs::status(path, status))

@@ -26,7 +26,9 @@ import hardware
 import homes
 import imports
 import install
+import kernelhost
 import kernels
+import kernelsystems
 import look
 import nodecases
 import nodes
@@ -170,6 +172,9 @@ SUITES = {
     "kernel-all": allkernels.all_kernels,
     "kernel-library": kernels.kernel_library,
     "kernel-foreign": kernels.kernel_foreign,
+    "kernel-host": kernelhost.kernel_host,
+    "kernel-host-program": kernelhost.kernel_host_program,
+    "kernel-systems": kernelsystems.kernel_systems,
     "kernel-howto": kernels.kernel_howto,
     "doctor": vendorflows.doctor,
     "bad-models": robustness.bad_models,

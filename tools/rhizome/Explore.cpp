@@ -93,17 +93,38 @@ static int runExplore(CompileRequest request, bool json) {
   return 0;
 }
 
+/// All formats of --numbers.
+static std::vector<rhizome::numeric::Format>
+formatsOf(const CLI::App &command) {
+  std::vector<rhizome::numeric::Format> formats;
+  for (const std::string &text : command.get_option("--numbers")->results()) {
+    std::string error;
+    auto format = rhizome::numeric::Format::parse(text, error);
+    if (!format)
+      throw CLI::ValidationError("--numbers", error);
+    formats.push_back(*format);
+  }
+  return formats;
+}
+
 void cli::addExplore(CLI::App &app, Run &run) {
   auto options = std::make_shared<TargetOptions>();
   CLI::App *command = app.add_subcommand(
       "explore", "Find the plan for a model, and show what limits it.");
   addTargetOptions(*command, *options);
   addCompileFrom(*command, options->request);
+  command->get_option("--numbers")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   auto systems = std::make_shared<bool>(false);
+  auto picture = std::make_shared<std::string>();
   command->add_flag("--systems", *systems,
                     "with a device: fill it with lanes of the kernel, for "
-                    "each number of stages and copies, and name what ends it");
-  ofKernels(*command, {"--systems"});
+                    "each number of stages and copies, and name what ends "
+                    "it; with several --numbers also their errors");
+  command->add_option("--picture", *picture,
+                      "with --systems: plot error over elements per second to "
+                      "an .svg file");
+  ofKernels(*command, {"--systems", "--picture"});
   command->footer(
       "Nothing is written; 'compile' with the same options builds the plan.\n"
       "Examples:\n"
@@ -114,8 +135,10 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore kernel.cfd\n"
       "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280\n"
       "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280 "
-      "--systems --resident S");
-  command->callback([options, systems, command, &run] {
+      "--systems --resident S\n"
+      "  rhizome explore kernel.cfd --device xcu280 --systems --numbers "
+      "'fixed<8,24>' --numbers 'fixed<24,40>' --numbers half");
+  command->callback([options, systems, picture, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
     const bool isKernel =
@@ -124,19 +147,25 @@ void cli::addExplore(CLI::App &app, Run &run) {
     checkOptions(*command, isKernel,
                  {"--json", "--device", "--board", "--cluster", "--clock-mhz",
                   "--config", "--goal"});
+    if (!*systems && command->get_option("--numbers")->results().size() > 1)
+      throw CLI::ValidationError("--numbers", "only --systems compares "
+                                              "formats: name one");
+    if (!*systems && command->count("--picture"))
+      throw CLI::ValidationError("--picture", "it is for --systems");
     if (isKernel) {
       if (!options->target.empty() && options->target != "cpu")
         throw CLI::ValidationError("--target", "only compile writes the input "
                                                "of another tool");
       if (namesHardware(*command)) {
         HardwareRequest hardware = hardwareOf(*command, *options, "-");
+        SystemRequest request{hardware, formatsOf(*command)};
         if (*systems) {
           for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
                                    "--words", "--system", "--units"})
             if (command->count(name))
               throw CLI::ValidationError(name, "--systems chooses it");
-          run = [options, hardware] {
-            return runKernelSystems(hardware, options->json);
+          run = [options, picture, request] {
+            return runKernelSystems(request, *picture, options->json);
           };
           return;
         }

@@ -5,6 +5,7 @@
 
 #include "rhizome/KernelCommands/ForeignHls.h"
 #include "rhizome/KernelCommands/Hardware.h"
+#include "rhizome/KernelCommands/Systems.h"
 #include "rhizome/Model/Input.h"
 #include <CLI/CLI.hpp>
 
@@ -29,8 +30,8 @@ void checkOptions(const CLI::App &command, bool isKernel,
 int runKernelForDevice(const kernelcommands::HardwareRequest &request,
                        bool json);
 /// explore --systems.
-int runKernelSystems(const kernelcommands::HardwareRequest &request,
-                     bool json);
+int runKernelSystems(const kernelcommands::SystemRequest &request,
+                     const std::string &picture, bool json);
 /// compile for another tool: its input.
 int runForeignHls(const kernelcommands::ForeignHlsRequest &request, bool json);
 /// A usage error for options of a kernel that is compiled.

@@ -4,18 +4,36 @@
 #include "Output.h"
 #include "rhizome/KernelCommands/Systems.h"
 #include "rhizome/Support/Units.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include <cmath>
+#include <map>
+#include <tuple>
 
 using namespace rhizome;
 using namespace rhizome::cli;
 using namespace rhizome::kernelcommands;
 
-static llvm::json::Value pointJson(const SystemPoint &p) {
+static std::string scientific(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.3g", value);
+  return text;
+}
+
+static llvm::json::Value number(double value) {
+  if (std::isfinite(value))
+    return value;
+  return scientific(value); // JSON has no infinity
+}
+
+static llvm::json::Value pointJson(const SystemResult &result,
+                                   const SystemPoint &p) {
   llvm::json::Object lane;
   for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
     lane[gen::kResourceNames[k]] = std::ceil(2 * p.lane.amount[k]) / 2;
-  return llvm::json::Object{{"stages", p.stages},
+  llvm::json::Object object{{"stages", p.stages},
                             {"products", p.products},
+                            {"side_by_side", p.sideBySide},
                             {"shared", p.isShared},
                             {"copies", llvm::json::Array(p.copies)},
                             {"interval_cycles", p.interval},
@@ -31,6 +49,22 @@ static llvm::json::Value pointJson(const SystemPoint &p) {
                             {"share", p.share},
                             {"pareto", p.isPareto},
                             {"bound", p.bound}};
+  if (!result.formats.empty())
+    object["format"] = result.formats[p.format].format.str();
+  return object;
+}
+
+static llvm::json::Value formatsJson(const SystemResult &result) {
+  llvm::json::Array formats;
+  for (const SystemFormat &format : result.formats)
+    formats.push_back(
+        llvm::json::Object{{"format", format.format.str()},
+                           {"snr_db", number(format.snrDb)},
+                           {"max_error", number(format.maximum)},
+                           {"relative_error", number(format.relative)},
+                           {"overflows", int64_t(format.overflows)},
+                           {"obstacle", format.obstacle}});
+  return formats;
 }
 
 static std::string stagesOf(const SystemPoint &p) {
@@ -39,27 +73,8 @@ static std::string stagesOf(const SystemPoint &p) {
   return p.isShared ? "serial" : "serial, apart";
 }
 
-int cli::runKernelSystems(const HardwareRequest &request, bool json) {
-  ProgressLine line(!json);
-  line.show("building lanes …");
-  rhizome::Result<SystemResult> done = exploreSystems(request);
-  line.show("");
-  if (!done)
-    return failWith(done.failure(), json);
-  const SystemResult &result = *done;
-  const SystemPoint &best = result.points.back();
-  if (json) {
-    llvm::json::Array points;
-    for (const SystemPoint &p : result.points)
-      points.push_back(pointJson(p));
-    printJson(llvm::json::Object{{"device", result.device},
-                                 {"clock_mhz", result.clockMhz},
-                                 {"operations", result.operations},
-                                 {"points", std::move(points)},
-                                 {"best", pointJson(best)}});
-    return 0;
-  }
-  // The front, and each kind of lane as often as it fits.
+/// The front, and each kind of lane as often as it fits.
+static void printLanes(const SystemResult &result) {
   Table table({"stages", "products", "cycles", "lanes", "units", "channels",
                "per second", "GOPS", "used", ""});
   auto isSameLane = [](const SystemPoint &a, const SystemPoint &b) {
@@ -81,9 +96,98 @@ int cli::runKernelSystems(const HardwareRequest &request, bool json) {
                percent(p.share), p.isPareto ? "front" : ""});
   }
   table.print();
-  llvm::outs() << "\nbest on " << result.device << " at "
-               << decimal(result.clockMhz, 3) << " MHz: " << grouped(best.lanes)
-               << " lanes in " << grouped(best.units) << " units, "
+}
+
+/// The error of a format's results, as a reader compares it.
+static std::string errorOf(const SystemFormat &format) {
+  return format.overflows ? "overflows" : scientific(format.relative);
+}
+
+/// The front over all formats: of a lane that is on it many times the first
+/// and the most; and each format's fastest, with its bound.
+static void printFormats(const SystemResult &result) {
+  Table table({"format", "error", "stages", "copies", "cycles", "lanes",
+               "units", "per second", "used", "", "bound"});
+  using Lane = std::tuple<size_t, int64_t, int64_t, bool>;
+  auto laneOf = [](const SystemPoint &p) {
+    return Lane(p.format, p.stages, p.sideBySide, p.isShared);
+  };
+  std::map<Lane, std::pair<size_t, size_t>> ends;
+  std::vector<size_t> best(result.formats.size());
+  for (auto [n, p] : llvm::enumerate(result.points)) {
+    best[p.format] = n;
+    if (p.isPareto)
+      ends.try_emplace(laneOf(p), n, n).first->second.second = n;
+  }
+  for (auto [n, p] : llvm::enumerate(result.points)) {
+    auto end = ends.find(laneOf(p));
+    const bool isEnd =
+        p.isPareto && (end->second.first == n || end->second.second == n);
+    if (!isEnd && best[p.format] != n)
+      continue;
+    const SystemFormat &format = result.formats[p.format];
+    table.add({format.format.str(), errorOf(format), stagesOf(p),
+               grouped(p.sideBySide), grouped(p.interval), grouped(p.lanes),
+               grouped(p.units), rateText(p.elementsPerS), percent(p.share),
+               p.isPareto ? "front" : "", p.bound});
+  }
+  table.print();
+  for (const SystemFormat &format : result.formats)
+    if (!format.obstacle.empty())
+      llvm::outs() << format.format.str() << ": " << format.obstacle << "\n";
+  llvm::outs() << "error: the largest over the largest result in double; "
+                  "front: nothing is as exact, as fast and as small\n";
+}
+
+int cli::runKernelSystems(const SystemRequest &asked,
+                          const std::string &picture, bool json) {
+  ProgressLine line(!json);
+  line.show("building lanes …");
+  SystemRequest request = asked;
+  request.progress = [&line](llvm::StringRef what) {
+    line.show(what.str() + " …");
+  };
+  rhizome::Result<SystemResult> done = exploreSystems(request);
+  line.show("");
+  if (!done)
+    return failWith(done.failure(), json);
+  const SystemResult &result = *done;
+  const SystemPoint &best = result.best();
+  if (!picture.empty()) {
+    std::error_code code;
+    llvm::raw_fd_ostream os(picture, code);
+    if (code)
+      return failWith("cannot write '" + picture + "': " + code.message(),
+                      json);
+    os << drawSystems(result,
+                      "Systems of " + request.path + " on " + result.device);
+  }
+  if (json) {
+    llvm::json::Array points;
+    for (const SystemPoint &p : result.points)
+      points.push_back(pointJson(result, p));
+    llvm::json::Object object{{"device", result.device},
+                              {"clock_mhz", result.clockMhz},
+                              {"operations", result.operations},
+                              {"points", std::move(points)},
+                              {"best", pointJson(result, best)}};
+    if (!result.formats.empty())
+      object["formats"] = formatsJson(result);
+    printJson(std::move(object));
+    return 0;
+  }
+  std::string numbers;
+  if (result.formats.empty()) {
+    printLanes(result);
+  } else {
+    printFormats(result);
+    numbers = " in " + result.formats[best.format].format.str();
+  }
+  llvm::outs() << "\n"
+               << (numbers.empty() ? "best" : "fastest") << numbers << " on "
+               << result.device << " at " << decimal(result.clockMhz, 3)
+               << " MHz: " << grouped(best.lanes) << " lanes in "
+               << grouped(best.units) << " units, "
                << rateText(best.elementsPerS) << " elements per second, "
                << decimal(best.operationsPerS / 1e9, 1) << " GOPS ("
                << grouped(result.operations) << " operations each)\n"

@@ -21,6 +21,16 @@ llvm::Expected<std::string> compileObject(mlir::func::FuncOp kernel,
                                           const Signature &signature,
                                           const CpuTarget &target);
 
+/// The same function NAME_run on the numbers themselves: for the part of a kernel
+/// on integers that computes `outputs` from `inputs`. The arrays, inputs first,
+/// are row-major and hold integers of their types' widths; custom floats call
+/// Numeric/Runtime.h.
+llvm::Expected<std::string> compileWords(mlir::func::FuncOp kernel,
+                                         llvm::StringRef name,
+                                         llvm::ArrayRef<mlir::Value> inputs,
+                                         llvm::ArrayRef<mlir::Value> outputs,
+                                         const CpuTarget &target);
+
 /// rhz_array of rhizome_kernel.h: strides count elements, an element
 /// stride of 0 means that all elements of a batch share the array.
 struct KernelArray {

@@ -29,6 +29,7 @@ struct FormatPoint {
   numeric::Format format;
   double meanSquare = 0, maximum = 0;
   double relative = 0;      ///< largest error over the largest result
+  double signal = 0;        ///< mean square of the results in double
   uint64_t overflows = 0;   ///< results that exceeded the format
   bool canOverflow = false; ///< the range analysis cannot exclude it
   double luts = 0;          ///< of one multiply-add, all of it in LUTs

@@ -5,15 +5,18 @@
 
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/KernelCommands/Hardware.h"
+#include <functional>
 
 namespace rhizome::kernelcommands {
 /// Lanes of the same unit. A unit has as many lanes as words fit into a beat of
 /// a memory channel's port; each of its streams has a channel of its own, from
 /// which or to which all lanes go with a beat each cycle.
 struct SystemPoint {
-  int64_t stages = 0;   ///< 0: serial
-  int64_t products = 0; ///< multiplications that a lane starts in a cycle
-  bool isShared = true; ///< tensors of a stage share memories
+  size_t format = 0;      ///< of the result's formats, if there are any
+  int64_t stages = 0;     ///< 0: serial
+  int64_t sideBySide = 1; ///< copies of the largest nest's body
+  int64_t products = 0;   ///< multiplications that a lane starts in a cycle
+  bool isShared = true;   ///< tensors of a stage share memories
   std::vector<std::string> copies; ///< as --copies takes them
   int64_t interval = 0;            ///< cycles of an element in a lane
   std::string slowest;             ///< what takes these cycles
@@ -24,19 +27,43 @@ struct SystemPoint {
   double channelLoad = 0; ///< of the busiest channel's bandwidth
   double share = 0;       ///< the largest of any die's routable resources
   std::string bound;      ///< why there is no lane more
-  bool isPareto = false;  ///< none is faster at this share
+  /// None is as fast at a smaller share, or with as small an error.
+  bool isPareto = false;
+};
+
+/// A number format and the error of its results relative to double.
+struct SystemFormat {
+  numeric::Format format;
+  double snrDb = 0;                 ///< infinite without any error
+  double maximum = 0, relative = 0; ///< relative to the largest result
+  uint64_t overflows = 0; ///< results that exceeded it: not on the front
+  std::string obstacle;   ///< why it has no systems; "": it has
+};
+
+struct SystemRequest : HardwareRequest {
+  /// To compare; with none, or one, the kernel's own or that of its options.
+  std::vector<numeric::Format> formats = {};
+  /// May be called from any thread, one at a time.
+  std::function<void(llvm::StringRef)> progress = {};
 };
 
 struct SystemResult {
-  std::vector<SystemPoint> points; ///< by rising rate, the best last
-  int64_t operations = 0;          ///< of an element
+  std::vector<SystemPoint> points;   ///< by rising rate
+  std::vector<SystemFormat> formats; ///< those compared; empty: one
+  /// The fastest, without formats that overflowed if there are others.
+  const SystemPoint &best() const;
+  int64_t operations = 0; ///< of an element
   double clockMhz = 0;
   std::string device;
   std::vector<std::string> notes;
 };
 
-/// Builds one lane for each number of stages and copies, prices it, and
+/// Builds one lane for each format, number of stages and copies, prices it, and
 /// repeats it over the dies of the device as far as resources that route,
 /// wires between dies, channels and their bandwidth allow.
-Result<SystemResult> exploreSystems(const HardwareRequest &request);
+Result<SystemResult> exploreSystems(const SystemRequest &request);
+
+/// The full systems of several formats as a picture: their rate over their
+/// error.
+std::string drawSystems(const SystemResult &result, llvm::StringRef title);
 } // namespace rhizome::kernelcommands

@@ -19,6 +19,11 @@ llvm::Expected<std::string> rtlDir();
 /// ../../runtime or ../share/rhizome/runtime from the program.
 llvm::Expected<std::string> runtimeDir();
 
+/// The folder with the sources of layer Numeric in include/rhizome/Numeric/ and
+/// lib/Numeric/: $RHIZOME_NUMERIC if set, else ../.. or ../share/rhizome from
+/// the program.
+llvm::Expected<std::string> numericDir();
+
 /// Refuses devices, sockets and pipes, which never end or never begin; the
 /// shell's own pipes (/dev/fd/63) are taken. What is not there, or a folder, is
 /// left to who reads it.
