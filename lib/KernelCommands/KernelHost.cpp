@@ -325,7 +325,8 @@ std::string HostWriter::source() const {
     const int64_t bytes = llvm::divideCeil(port->element.width(), 8);
     os << (s ? ",\n       {" : "{") << literal(stream.port) << ", "
        << flags[isInput] << ", " << flags[stream.isOnce] << ", " << bytes
-       << ", " << groupBytesOf(system, *port) << ",\n        {";
+       << ", " << groupBytesOf(system, *port) << ", " << stream.words
+       << ",\n        {";
     const auto &tensors = isInput ? planned.inputs : planned.outputs;
     for (auto [i, t] :
          llvm::enumerate(tensorsOfPort(planned, tensors, stream.port))) {
@@ -371,8 +372,10 @@ std::string HostWriter::page() const {
         "the number of\nelements as 32 bits. A buffer has a place for each "
         "group of "
      << planned.lanes
-     << " elements, in\nwhich lanes take turns at each word; a stream that is "
-        "read once has one place with\none element.\n\n"
+     << " elements: the\nbeats of the stream, one after the other, of "
+     << planned.streams.front().words
+     << " words of each lane; every tensor begins\nwith a beat. A stream that "
+        "is read once has one place with one element.\n\n"
         "| argument | stream | holds | bits of a word |\n|---|---|---|---|\n";
   const PlannedNode &node = plan.nodes.front();
   for (auto [s, stream] : llvm::enumerate(planned.streams)) {

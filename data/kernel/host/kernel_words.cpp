@@ -151,18 +151,20 @@ static uint64_t wordAt(const uint8_t *from, int bytes) {
 }
 
 /// Calls visit(element, k, byte) for each word of a tensor, whose words are
-/// after `before` others of an element.
+/// after `before` beats of a group.
 template <typename Visit>
 static void forEachWord(const Kernel &kernel, const Stream &stream,
                         const Tensor &tensor, int64_t before, int64_t elements,
                         Visit visit) {
   const int64_t lanes = stream.isOnce ? 1 : kernel.lanes;
-  const int64_t size = tensor.words(), step = lanes * stream.wordBytes;
+  const int64_t size = tensor.words(), words = stream.words;
+  const int64_t part = words * stream.wordBytes, beat = lanes * part;
   for (int64_t e = 0; e < (stream.isOnce ? 1 : elements); ++e) {
-    int64_t at = e / lanes * stream.groupBytes + before * step +
-                 e % lanes * stream.wordBytes;
-    for (int64_t k = 0; k < size; ++k, at += step)
-      visit(e, k, at);
+    int64_t at =
+        e / lanes * stream.groupBytes + before * beat + e % lanes * part;
+    for (int64_t k = 0; k < size; at += beat)
+      for (int64_t w = 0; w < words && k < size; ++w, ++k)
+        visit(e, k, at + w * stream.wordBytes);
   }
 }
 
@@ -189,7 +191,7 @@ void rhizome::host::pack(const Kernel &kernel, const Stream &stream,
       from(static_cast<const float *>(arrays[tensor.argument]));
     else
       from(static_cast<const double *>(arrays[tensor.argument]));
-    before += tensor.words();
+    before += stream.beatsOf(tensor);
   }
 }
 
@@ -214,7 +216,7 @@ void rhizome::host::unpack(const Kernel &kernel, const Stream &stream,
       to(static_cast<float *>(arrays[tensor.argument]));
     else
       to(static_cast<double *>(arrays[tensor.argument]));
-    before += tensor.words();
+    before += stream.beatsOf(tensor);
   }
 }
 
@@ -238,7 +240,7 @@ void rhizome::host::computeWords(const Kernel &kernel, int64_t elements,
       for (const Tensor &tensor : stream.tensors) {
         if (stream.isInput == isInput)
           visit(stream, tensor, before, buffers[s]);
-        before += tensor.words();
+        before += stream.beatsOf(tensor);
       }
     }
   };

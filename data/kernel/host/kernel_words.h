@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The numbers of a kernel's arrays as the words of its streams' buffers. A
-// buffer holds groups of elements, one after the other; in a group the lanes'
-// words take turns, as they do in a beat.
+// buffer holds groups of elements, one after the other; a group is the beats of
+// the stream, which have some words of each lane.
 #pragma once
 
 #include "rhizome_kernel.h"
@@ -29,7 +29,11 @@ struct Stream {
   bool isInput, isOnce; ///< isOnce: one group of one element, sent once
   int wordBytes;
   int64_t groupBytes; ///< from a group of elements to the next
+  int64_t words;      ///< of a lane in a beat; every tensor begins with a beat
   std::vector<Tensor> tensors;
+  int64_t beatsOf(const Tensor &tensor) const {
+    return (tensor.words() + words - 1) / words;
+  }
 };
 
 /// An array of the caller: elements of a row-major tensor of float or double.
