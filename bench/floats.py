@@ -21,14 +21,15 @@ NAMES = {"e5m10": "half", "e8m23": "single", "e8m23_flush": "single, flush",
          "e11m52": "double"}
 SYNTH = "synth_xilinx -top {top} -family xcup -flatten -noiopad -noclkbuf " \
         "-nowidelut"
-# DSP and cycles; LUTs and FFs are not in these sources.
+# LUT, FF, DSP and cycles, as far as the sources have them.
 PUBLISHED = {
-    ("add", "single"): (("AMD, in Vitis HLS", "–", 6),
-                        ("ScaleHLS's model", 2, 4)),
-    ("mul", "single"): (("AMD, in Vitis HLS", "–", 3),
-                        ("ScaleHLS's model", 3, 3)),
-    ("add", "double"): (("AMD, in Vitis HLS", "–", 4),),
-    ("mul", "double"): (("AMD, in Vitis HLS", "–", 5),),
+    ("add", "single"): (("AMD, 140 MHz", 226, 177, 2, 2),
+                        ("AMD, in Vitis HLS", "–", "–", "–", 6),
+                        ("ScaleHLS's model", "–", "–", 2, 4)),
+    ("mul", "single"): (("AMD, in Vitis HLS", "–", "–", "–", 3),
+                        ("ScaleHLS's model", "–", "–", 3, 3)),
+    ("add", "double"): (("AMD, in Vitis HLS", "–", "–", "–", 4),),
+    ("mul", "double"): (("AMD, in Vitis HLS", "–", "–", "–", 5),),
 }
 NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
@@ -38,6 +39,10 @@ fmul_32ns_32ns_32_4_max_dsp: LATENCY 3) and names of modules
 (dadd_64ns_64ns_64_5_full_dsp, dmul_64ns_64ns_64_6_max_dsp: a cycle less than
 the number of stages); clocks and devices differ. The core takes subnormal
 operands for zero and gives zero for subnormal results, like our rows "flush".
+140 MHz: vadd_fadd_32ns_32ns_32_3_full_dsp_1 in the report of Vitis HLS 2019.2
+for a U280 in github.com/WenqiJiang/SIGMOD-2022-submission-Fanns,
+PE_optimization/distance_estimation_by_LUT/unused/README.md, an estimate before
+synthesis.
 AMD's tables of the core's LUTs and FFs
 (xilinx.com/html_docs/ip_docs/pru_files/floating-point.html) and FloPoCo's
 figures were not at hand and are not shown.
@@ -95,9 +100,8 @@ def main():
     for function, kind, latency, measured, predicted in rows(args):
         out.append(form.format(function, kind, "ours", *measured, latency,
                                f"{predicted[0]}, {predicted[1]}"))
-        for whose, dsp, cycles in PUBLISHED.get((function, kind), ()):
-            out.append(form.format("", "", whose, "–", "–", dsp, cycles,
-                                   "").rstrip())
+        for whose, *figures in PUBLISHED.get((function, kind), ()):
+            out.append(form.format("", "", whose, *figures, "").rstrip())
     text = "\n".join(out) + "\n" + NOTES
     print(text, end="")
     (ROOT / "bench/floats.txt").write_text(text)

@@ -519,6 +519,23 @@ def kernel_floats(suite):
     answer = result.json or {}
     suite.check(result.status == 0, f"synth: {answer} {result.message}",
                 result.command)
+    # A softmax: exponentials, quotients.
+    softmax = suite.work / "softmax.cfd"
+    softmax.write_text(
+        "var input a : [3 4]\nvar output y : [3 4]\nvar m : [3]\n"
+        "var e : [3 4]\nvar s : [3]\nm[i] = max(j) a[i,j]\n"
+        "e[i,j] = exp(a[i,j] - m[i])\ns[i] = sum(j) e[i,j]\n"
+        "y[i,j] = e[i,j] / s[i]\n")
+    for numbers in ("half", "fixed<6,10>"):
+        package = suite.work / "softmax.rhz"
+        result = suite.run("compile", softmax, "--device", "xcu280",
+                           "--numbers", numbers, "-o", package)
+        suite.check(result.status == 0, f"softmax: {result.message}",
+                    result.command)
+        result = suite.run("simulate", package, "-n", "2", "--stalls-in", "30",
+                           "--stalls-out", "30", "--json")
+        suite.check((result.json or {}).get("mismatches") == 0,
+                    f"softmax: {result.json} {result.message}", result.command)
 
 
 def kernel_parallel(suite):
@@ -707,23 +724,6 @@ def kernel_refusals(suite):
         suite.check(answer.get("fpga", 0) + answer.get("host", 0) > 0 and
                     (answer.get("host") == 0) is all_of,
                     f"coverage {name} {options}: {answer}", result.command)
-    # A softmax: exponentials, quotients.
-    softmax = suite.work / "softmax.cfd"
-    softmax.write_text(
-        "var input a : [3 4]\nvar output y : [3 4]\nvar m : [3]\n"
-        "var e : [3 4]\nvar s : [3]\nm[i] = max(j) a[i,j]\n"
-        "e[i,j] = exp(a[i,j] - m[i])\ns[i] = sum(j) e[i,j]\n"
-        "y[i,j] = e[i,j] / s[i]\n")
-    for numbers in ("half", "fixed<6,10>"):
-        package = suite.work / "softmax.rhz"
-        result = suite.run("compile", softmax, "--device", "xcu280",
-                           "--numbers", numbers, "-o", package)
-        suite.check(result.status == 0, f"softmax: {result.message}",
-                    result.command)
-        result = suite.run("simulate", package, "-n", "2", "--stalls-in", "30",
-                           "--stalls-out", "30", "--json")
-        suite.check((result.json or {}).get("mismatches") == 0,
-                    f"softmax: {result.json} {result.message}", result.command)
     # What it does build: constants, several outputs, other formats.
     source = suite.work / "several.cfd"
     source.write_text("var input a : [3 4]\nvar input b : [4 5]\n"

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 namespace rhizome::numeric {
-/// e^x · 2^fraction and |log x| · 2^fraction for x = n / 2^scale, where n is not
-/// zero, rounded to an integer; words from the lowest. Right to half a unit and
-/// 2^-180.
+/// e^x · 2^fraction and |log x| · 2^fraction for x = n / 2^scale, where n is
+/// not zero, rounded to an integer; words from the lowest. Right to half a unit
+/// and 2^-180.
 std::array<uint64_t, 4> scaledExp(uint64_t n, int scale, int fraction);
 std::array<uint64_t, 4> scaledLog(uint64_t n, int scale, int fraction);
 } // namespace rhizome::numeric
