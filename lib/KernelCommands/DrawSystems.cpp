@@ -111,9 +111,13 @@ std::string kernelcommands::drawSystems(const SystemResult &result,
        << markupText(name + " " + std::to_string(p->lanes) + " lanes, " +
                      rateText(p->elementsPerS) + " per second; " + p->bound)
        << "</title></circle>\n";
+    // On the left side where the legend is near.
+    const double at = x.at(p->elementsPerS);
+    const bool isLeft = at > width - right - 70;
     if (!isNamed[p->format])
-      os << "<text x=\"" << number(x.at(p->elementsPerS) + 7) << "\" y=\""
-         << number(y.at(errorOf(*p)) - 5) << "\">" << markupText(name)
+      os << "<text x=\"" << number(at + (isLeft ? -7 : 7)) << "\" y=\""
+         << number(y.at(errorOf(*p)) + (isLeft ? 14 : -5))
+         << (isLeft ? "\" text-anchor=\"end\">" : "\">") << markupText(name)
          << "</text>\n";
     isNamed[p->format] = true;
   }
