@@ -626,7 +626,7 @@ def kernel_words(suite):
         sizes = {t["name"]: t["words"] for t in unit["inputs"] +
                  unit["outputs"]}
         for stream in unit["streams"]:
-            port, = (p for p in node["inputs"] + node["outputs"]
+            port, = (p for p in node["ports"]["stream"]
                      if p["port"] == stream["port"])
             lanes = 1 if stream["once"] else unit["lanes"]
             beats = sum(-(-sizes[t] // got) for t in stream["tensors"])
