@@ -87,7 +87,7 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   Resources cost = costOf(structure, device.cost);
   for (double &amount : cost.amount)
     amount *= double(lanes);
-  std::vector<hls::Mover> movers;
+  std::vector<Mover> movers;
   if (choice.isSystem) {
     movers = moversOf(*plan.kernel, node, device);
     cost += priceOf(movers, device.cost);
@@ -281,7 +281,7 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
         lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
     result.plan = planOf(*kernel, *unit, request.unit, *targets, device);
     if (request.unit.isSystem)
-      hls::addSystem(
+      gen::addSystem(
           top, moversOf(*result.plan.kernel, result.plan.nodes[0], device),
           kSystem, b);
     refusals = whyTooLarge(result.plan);
