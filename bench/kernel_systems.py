@@ -3,8 +3,10 @@
 """How many elements of a kernel a device computes per second, from one lane.
 
 explore --systems chooses stages, copies, lanes and units for each format; one
-lane of the best is compiled, its cycles are measured in RTL, with random stalls
-for the results, and its resources with Yosys. Helmholtz on xcu280 by default.
+lane of the best is compiled with the system around it, its cycles are measured in
+RTL on the memory, with random stalls for the results, and its resources with
+Yosys. --unit does the same with all lanes of a unit (minutes). Helmholtz on xcu280
+by default.
 """
 import argparse
 import json
@@ -39,6 +41,8 @@ def main():
     parser.add_argument("--formats", nargs="*",
                         default=["fixed<8,24>", "fixed<24,40>"])
     parser.add_argument("--elements", type=int, default=20)
+    parser.add_argument("--unit", action="store_true",
+                        help="also simulate a unit with all its lanes")
     options = parser.parse_args()
     residents = options.resident or (
         ["S"] if options.kernel.name == "helmholtz.cfd" else [])
@@ -57,14 +61,23 @@ def main():
             package = pathlib.Path(folder) / "lane.rhz"
             copies = [word for text in best["copies"]
                       for word in ("--copies", text)]
-            answer(options.rhizome, "compile", *common, "--stages",
-                   best["stages"], *copies, "-o", package)
+            built = answer(options.rhizome, "compile", *common, "--stages",
+                           best["stages"], *copies, "--system", "-o", package)
             free = answer(options.rhizome, "simulate", package, "-n",
                           options.elements)
             stalled = answer(options.rhizome, "simulate", package, "-n",
                              options.elements, "--stalls-in", 30,
                              "--stalls-out", 30)
             synth = answer(options.rhizome, "synth", package)
+            lanes = -(-best["lanes"] // best["units"])
+            whole = None
+            if options.unit:
+                package = pathlib.Path(folder) / "unit.rhz"
+                answer(options.rhizome, "compile", *common, "--stages",
+                       best["stages"], *copies, "--system", "--lanes", lanes,
+                       "-o", package)
+                whole = answer(options.rhizome, "simulate", package, "-n",
+                               lanes)
         cycles = free["measured"]["interval_cycles"]
         wrong = free["mismatches"] + stalled["mismatches"]
         rate = best["lanes"] * found["clock_mhz"] * 1e6 / cycles
@@ -75,11 +88,16 @@ def main():
             print(f"  {THEIR_COMPUTE / cycles:.1f} times the {THEIR_COMPUTE:,} "
                   f"cycles of D4.2's kernel")
         measured = synth["nodes"][0]["measured"]
-        print("  Yosys, one lane: " + ", ".join(
+        if whole:
+            wrong += whole["mismatches"]
+            print(f"  a unit of {lanes} lanes: "
+                  f"{whole['measured']['interval_cycles']:,.0f} cycles, "
+                  f"{whole['mismatches']} wrong words")
+        print("  Yosys, one lane with its system: " + ", ".join(
             f"{measured[k]:,g} {k.upper()}" for k in
             ("lut", "ff", "dsp", "bram", "uram") if k in measured)
             + "; predicted: " + ", ".join(
-                f"{best['lane'][k]:,g} {k.upper()}" for k in
+                f"{built['predicted'][k]:,g} {k.upper()}" for k in
                 ("lut", "ff", "dsp", "bram", "uram")))
         print(f"  {rate / 1e6:.2f} M elements/s at {found['clock_mhz']:g} MHz, "
               f"{rate * found['operations'] / 1e12:.3f} TFLOPS-equivalent "

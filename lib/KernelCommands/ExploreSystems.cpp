@@ -181,10 +181,10 @@ void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
     auto [found, isNew] = prices.try_emplace(lanes);
     if (!isNew)
       return found->second;
-    std::vector<hls::Mover> movers;
+    std::vector<Mover> movers;
     for (const auto &streams : {unit.inStreams, unit.outStreams})
       for (const hls::UnitStream &stream : streams) {
-        hls::Mover m;
+        Mover m;
         m.isWrite = llvm::StringRef(stream.name).starts_with("m_");
         m.isOnce = stream.isOnce;
         m.lanes = stream.isOnce ? 1 : lanes;

@@ -91,7 +91,7 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   Resources cost = costOf(structure, device.cost);
   for (double &amount : cost.amount)
     amount *= double(lanes);
-  std::vector<hls::Mover> movers;
+  std::vector<Mover> movers;
   if (choice.isSystem) {
     movers = moversOf(*plan.kernel, node, device);
     cost += priceOf(movers, device.cost);
@@ -279,7 +279,7 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
       lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
   out->plan = planOf(out->kernel, *unit, request.unit, targets, device);
   if (request.unit.isSystem)
-    hls::addSystem(top, moversOf(*out->plan.kernel, out->plan.nodes[0], device),
+    gen::addSystem(top, moversOf(*out->plan.kernel, out->plan.nodes[0], device),
                    kSystem, b);
   out->refusals = whyTooLarge(out->plan);
   const Prediction &predicted = out->plan.predicted;

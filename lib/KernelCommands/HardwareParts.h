@@ -5,7 +5,7 @@
 #include "KernelFile.h"
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Generator/Hls/KernelUnit.h"
-#include "rhizome/Generator/Hls/System.h"
+#include "rhizome/Generator/System.h"
 #include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Package/PlannedKernel.h"
 
@@ -65,19 +65,25 @@ inline constexpr const char *kSystem = "rhz_system";
 /// Bits of a system's ports to off-chip memory, which the device must have.
 int64_t systemPortBits(const gen::DeviceContext &device);
 /// Width, burst and buffer for the device's memory; the rest is set.
-void sizeMover(gen::hls::Mover &mover, const gen::DeviceContext &device);
+void sizeMover(gen::Mover &mover, const gen::DeviceContext &device);
 /// What moves the streams of a node, in their order.
-std::vector<gen::hls::Mover> moversOf(const PlannedKernel &kernel,
-                                      const PlannedNode &node,
-                                      const gen::DeviceContext &device);
+std::vector<gen::Mover> moversOf(const PlannedKernel &kernel,
+                                 const PlannedNode &node,
+                                 const gen::DeviceContext &device);
 /// Of the movers of one unit, and its registers.
-gen::Resources priceOf(llvm::ArrayRef<gen::hls::Mover> movers,
+gen::Resources priceOf(llvm::ArrayRef<gen::Mover> movers,
                        const gen::CostContext &context);
 /// The system in a plan of its unit: ports, registers, banks and dies of so
 /// many units, and the prediction with the memory.
-void addSystem(Plan &plan, llvm::ArrayRef<gen::hls::Mover> movers,
-               int64_t units, const Device &device,
-               const gen::DeviceContext &context);
+void addSystem(Plan &plan, llvm::ArrayRef<gen::Mover> movers, int64_t units,
+               const Device &device, const gen::DeviceContext &context);
+
+/// The cycles of a group if a memory may limit them; `streamBeats` of each
+/// port.
+double memoryBoundCycles(const PlannedKernel &kernel,
+                         const PlannedSystem &system,
+                         const std::vector<int64_t> &streamBeats,
+                         const rhz::MemoryTiming &timing);
 
 /// All reasons why a kernel is not built in hardware, by place.
 Refusals whyNoHardware(const NumberedKernel &kernel);

@@ -24,7 +24,7 @@ int64_t kernelcommands::systemPortBits(const DeviceContext &device) {
   return std::min(kWidestPort, device.memories[0].portBitsAt(device.clockMhz));
 }
 
-void kernelcommands::sizeMover(hls::Mover &mover, const DeviceContext &device) {
+void kernelcommands::sizeMover(Mover &mover, const DeviceContext &device) {
   mover.dataWidth = systemPortBits(device);
   const rhz::MemoryTiming timing =
       timingOf(device.memories[0], mover.dataWidth, device.clockMhz);
@@ -33,16 +33,21 @@ void kernelcommands::sizeMover(hls::Mover &mover, const DeviceContext &device) {
   const double rate =
       std::min(1 / perBeat,
                double(mover.wide * mover.wordBits) / double(mover.dataWidth));
-  hls::sizeMover(mover, timing.latency, rate);
+  // What is read comes late after a request, and later after a refresh; what is
+  // written waits in the memory's own queue.
+  const int64_t late = mover.isOnce    ? 0
+                       : mover.isWrite ? timing.latency
+                                       : timing.latency + timing.refresh;
+  gen::sizeMover(mover, late, rate);
 }
 
-std::vector<hls::Mover> kernelcommands::moversOf(const PlannedKernel &kernel,
-                                                 const PlannedNode &node,
-                                                 const DeviceContext &device) {
-  std::vector<hls::Mover> movers;
+std::vector<Mover> kernelcommands::moversOf(const PlannedKernel &kernel,
+                                            const PlannedNode &node,
+                                            const DeviceContext &device) {
+  std::vector<Mover> movers;
   auto add = [&](const std::vector<BorderPort> &ports, bool isWrite) {
     for (const BorderPort &port : ports) {
-      hls::Mover m;
+      Mover m;
       m.stream = port.port;
       m.isWrite = isWrite;
       m.isOnce = llvm::any_of(kernel.streams, [&](const PlannedStream &s) {
@@ -63,12 +68,11 @@ std::vector<hls::Mover> kernelcommands::moversOf(const PlannedKernel &kernel,
   return movers;
 }
 
-Resources kernelcommands::priceOf(llvm::ArrayRef<hls::Mover> movers,
+Resources kernelcommands::priceOf(llvm::ArrayRef<Mover> movers,
                                   const CostContext &context) {
-  Resources all = costOf(
-      hls::structureOfRegisters(int64_t(movers.size()), context), context);
-  for (const hls::Mover &m : movers)
-    all += costOf(hls::structureOf(m, context), context);
+  Resources all = costOfRegisters(int64_t(movers.size()), context);
+  for (const Mover &m : movers)
+    all += costOf(m, context);
   return all;
 }
 
@@ -111,19 +115,54 @@ static double bankCycles(const PlannedSystem &system, const Memory &memory,
   return most;
 }
 
-/// A serial unit waits while it reads or writes if a port is slower than its
-/// stream: what the buffer holds comes at once, the rest at the port's rate.
-static double waitCycles(const PlannedMover &m, int64_t streamBeats,
+/// The cycles in which a port alone moves so many beats, after refreshes.
+static double portCycles(int64_t beats, const PlannedMover &m,
                          const Memory &memory, double clockMhz) {
   const rhz::MemoryTiming t = timingOf(memory, m.dataWidth, clockMhz);
   const double share =
       t.refreshEvery ? double(t.refresh) / double(t.refreshEvery) : 0;
-  const double slow = double(std::max<int64_t>(0, m.beats() - m.depth)) *
-                      double(t.beatTicks) / double(rhz::kTicks) / (1 - share);
-  return std::max(0.0, slow - double(streamBeats));
+  return double(beats * t.beatTicks) / double(rhz::kTicks) / (1 - share);
 }
 
-void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<hls::Mover> movers,
+/// A unit waits while it reads or writes if a port is slower than its stream,
+/// but for what a buffer holds.
+static double waitCycles(const PlannedMover &m, int64_t streamBeats,
+                         int64_t buffered, const Memory &memory,
+                         double clockMhz) {
+  const int64_t beats = std::max<int64_t>(0, m.beats() - buffered);
+  return std::max(0.0,
+                  portCycles(beats, m, memory, clockMhz) - double(streamBeats));
+}
+
+/// What a single group takes from the start's register to the interrupt, beyond
+/// the unit's own latency: the reset, the memory's answers to the first request
+/// and the last burst, that burst, and ports that are slower than streams.
+static double moreLatency(const PlannedKernel &kernel,
+                          const PlannedSystem &system,
+                          llvm::ArrayRef<Mover> movers, const Memory &memory,
+                          double clockMhz) {
+  constexpr double kStart = 30, kRegisters = 8;
+  double once = 0, reads = 0, writes = 0, burst = 0;
+  int64_t latency = 0;
+  for (auto [port, m] : llvm::zip_equal(system.ports, movers)) {
+    latency = timingOf(memory, m.dataWidth, clockMhz).latency;
+    if (port.isOnce) {
+      once += double(m.streamBeats());
+      continue;
+    }
+    double &most = port.isWrite ? writes : reads;
+    most =
+        std::max(most, waitCycles(port, m.streamBeats(), 0, memory, clockMhz));
+    const int64_t last = std::min(port.burst, port.beats());
+    if (port.isWrite)
+      burst = std::max(burst,
+                       double(last) + portCycles(last, port, memory, clockMhz));
+  }
+  return kStart + kRegisters + double(2 * latency) + burst + reads + writes +
+         (kernel.isDataflow ? 0 : once);
+}
+
+void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
                                int64_t units, const Device &device,
                                const DeviceContext &context) {
   PlannedNode &node = plan.nodes[0];
@@ -163,14 +202,27 @@ void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<hls::Mover> movers,
   node.top = kSystem;
   Prediction &p = node.predicted;
   double cycles = double(p.intervalCycles);
-  if (!kernel.isDataflow)
-    for (auto [port, m] : llvm::zip_equal(system.ports, movers))
-      if (!port.isOnce)
-        cycles += waitCycles(port, m.streamBeats(), memory, context.clockMhz);
-  cycles = std::max(cycles, bankCycles(system, memory, context.clockMhz));
+  // Where the memory is far from its limit, it changes nothing.
+  constexpr double kFar = 0.7;
+  constexpr int64_t kLong = 200'000;
+  if (const double busy = bankCycles(system, memory, context.clockMhz);
+      busy > kFar * double(kernel.readCycles) && p.intervalCycles < kLong) {
+    std::vector<int64_t> beats;
+    for (const Mover &m : movers)
+      beats.push_back(m.streamBeats());
+    cycles =
+        std::max(cycles, memoryBoundCycles(kernel, system, beats,
+                                           timingOf(memory, movers[0].dataWidth,
+                                                    context.clockMhz)));
+  } else {
+    cycles = std::max(cycles, busy);
+  }
   if (int64_t(std::ceil(cycles)) > p.intervalCycles)
     plan.bottleneck = memory.name;
   p.intervalCycles = int64_t(std::ceil(cycles));
+  p.latencyCycles += int64_t(std::llround(
+      moreLatency(kernel, system, movers, memory, context.clockMhz)));
+  p.latencyUs = double(p.latencyCycles) / p.clockMhz;
   p.throughputPerS = double(units * kernel.lanes) * p.clockMhz * 1e6 /
                      double(p.intervalCycles);
   plan.predicted = p;

@@ -432,6 +432,30 @@ static Error checkMemories(const PlannedNode &node) {
   return Error::success();
 }
 
+/// Refuses a system whose ports are not one for each stream of the unit, or are
+/// at no bank.
+static Error checkSystem(const PlannedSystem &system, const PlannedNode &node) {
+  const PlannedMemory *memory = node.memory(system.memory);
+  bool fits =
+      memory && system.ports.size() == node.inputs.size() + node.outputs.size();
+  std::set<std::string> streams;
+  for (const PlannedMover &port : system.ports) {
+    const auto &borders = port.isWrite ? node.outputs : node.inputs;
+    auto border = llvm::find_if(
+        borders, [&](const BorderPort &b) { return b.port == port.stream; });
+    fits = fits && border != borders.end() &&
+           streams.insert(port.stream).second &&
+           port.words * port.lanes == border->elements() &&
+           port.wordBits == border->element.width() &&
+           llvm::all_of(port.banks,
+                        [&](int64_t bank) { return bank < memory->banks; });
+  }
+  if (!fits)
+    return createStringError("the ports of its kernel's system are not one for "
+                             "each stream, at banks of a memory of its node");
+  return Error::success();
+}
+
 /// Refuses a kernel's tensors that are not its streams'.
 static Error checkKernel(const Plan &plan) {
   if (!plan.kernel)
@@ -461,6 +485,9 @@ static Error checkKernel(const Plan &plan) {
       !fits(node.inputs, kernel.inputs) || !fits(node.outputs, kernel.outputs))
     return createStringError("its kernel's tensors are not those of its "
                              "streams, a word for each element");
+  if (kernel.system)
+    if (Error error = checkSystem(*kernel.system, node))
+      return error;
   for (const PlannedStore &store : kernel.memories)
     if (store.stage < 0 || size_t(store.stage) >= kernel.stages.size())
       return createStringError("the memory '%s' is of no stage of its kernel",

@@ -4,6 +4,7 @@
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace llvm;
 
@@ -32,6 +33,16 @@ static json::Value toJSON(const PlannedMover &m) {
                       {"buffer_beats", m.depth},
                       {"offset", m.offset},
                       {"banks", json::Array(m.banks)}};
+}
+
+int64_t PlannedSystem::settledGroups() const {
+  constexpr int64_t kAlone = 20, kShared = 120;
+  std::set<int64_t> seen;
+  for (const PlannedMover &port : ports)
+    for (int64_t bank : port.banks)
+      if (!port.isOnce && !seen.insert(bank).second)
+        return kShared;
+  return kAlone;
 }
 
 json::Value toJSON(const PlannedSystem &s) {

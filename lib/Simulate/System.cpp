@@ -14,9 +14,6 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Frames of each unit: those that are measured, after some that fill it.
-constexpr int64_t kMeasuredFrames = 20;
-
 std::string sim::systemHeader(const PlannedNode &node,
                               const PlannedSystem &system) {
   std::string reads, writes, banks;
@@ -86,7 +83,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
   const bool measure = options.measure && !options.stallsIn &&
                        !options.stallsOut && options.trace.empty();
   Shares shares{prepared.frames, system.units, 0};
-  shares.places = std::max(shares.each(), measure ? kMeasuredFrames : 1);
+  shares.places = std::max(shares.each(), measure ? system.settledGroups() : 1);
   const int64_t lanes = plan.kernel->lanes;
   std::vector<std::string> args = {
       "--stalls", std::to_string(std::max(options.stallsIn, options.stallsOut)),

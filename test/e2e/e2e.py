@@ -48,6 +48,7 @@ import shared
 import site_pages
 import strangers
 import styles
+import systems
 import tasks
 import testbench
 import torchmlir
@@ -163,6 +164,10 @@ SUITES = {
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,
     "kernel-hardware": kernels.kernel_hardware,
+    "kernel-system": systems.kernel_system,
+    "kernel-systems": systems.kernel_systems,
+    "kernel-system-large": systems.kernel_system_large,
+    "kernel-system-axi": systems.kernel_system_axi,
     "kernel-floats": kernels.kernel_floats,
     "kernel-parallel": kernels.kernel_parallel,
     "kernel-refusals": kernels.kernel_refusals,

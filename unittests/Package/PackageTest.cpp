@@ -263,8 +263,9 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
   kernel.streams = {{"s_axis_0", {"a", "b"}, false},
                     {"m_axis_0", {"c"}, false}};
   kernel.stages = {{{"read a", "read b", "c", "write c"}, 18, false}};
-  kernel.memories = {{"m0", "block", 0, 4, 14, 1, 1, 1, {{"a", 0, 2}}},
-                     {"m1", "LUT", 0, 2, 14, 1, 1, 1, {{"b", 1, 2}, {"c", 3, 3}}}};
+  kernel.memories = {
+      {"m0", "block", 0, 4, 14, 1, 1, 1, {{"a", 0, 2}}},
+      {"m1", "LUT", 0, 2, 14, 1, 1, 1, {{"b", 1, 2}, {"c", 3, 3}}}};
   plan.kernel = kernel;
   auto read = parsePlan(printPlan(plan));
   ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
@@ -291,6 +292,89 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
   ASSERT_FALSE(bool(odd));
   EXPECT_NE(llvm::toString(odd.takeError()).find("a number format"),
             std::string::npos);
+}
+
+TEST(Plan, SystemsOfKernelsHaveAPortForEachStream) {
+  Plan plan = toyPlan();
+  plan.nodes[0].inputs[0] = {
+      "s_axis_0", "a", {12}, {true, 16, -32768, 32767}, 32};
+  plan.nodes[0].outputs[0] = {
+      "m_axis_0", "c", {4}, {true, 16, -32768, 32767}, 32};
+  plan.nodes[0].memories = {{"ddr4", 2, 19'200'000'000, 60, 20, 7800, 350}};
+  PlannedKernel kernel;
+  kernel.name = "toy";
+  kernel.lanes = 2;
+  kernel.inputs = {{"a", {6}, numeric::Format::fixed(3, 10)}};
+  kernel.outputs = {{"c", {2}, numeric::Format::fixed(3, 10)}};
+  kernel.streams = {{"s_axis_0", {"a"}, false}, {"m_axis_0", {"c"}, false}};
+  PlannedSystem system;
+  system.memory = "ddr4";
+  system.units = 2;
+  system.elements = 0x28;
+  system.dies = {"SLR0", "SLR1"};
+  system.ports = {{"m_axi_0",
+                   "s_axis_0",
+                   false,
+                   false,
+                   64,
+                   16,
+                   2,
+                   6,
+                   32,
+                   2,
+                   8,
+                   0x10,
+                   {0, 1}},
+                  {"m_axi_1",
+                   "m_axis_0",
+                   true,
+                   false,
+                   64,
+                   16,
+                   2,
+                   2,
+                   8,
+                   1,
+                   4,
+                   0x1c,
+                   {1, 0}}};
+  kernel.system = system;
+  plan.kernel = kernel;
+  auto read = parsePlan(printPlan(plan));
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(read->kernel, plan.kernel);
+  auto refuse = [&](auto change, const char *reason) {
+    plan.kernel->system = system;
+    change(*plan.kernel->system);
+    auto other = parsePlan(printPlan(plan));
+    ASSERT_FALSE(bool(other)) << reason;
+    std::string text = llvm::toString(other.takeError());
+    EXPECT_NE(text.find(reason), std::string::npos) << text;
+  };
+  const char *ports = "not one for each stream";
+  refuse([](PlannedSystem &s) { s.memory = "hbm2"; }, ports);
+  refuse([](PlannedSystem &s) { s.ports[1].stream = "s_axis_0"; }, ports);
+  refuse([](PlannedSystem &s) { s.ports[0].isWrite = true; }, ports);
+  refuse([](PlannedSystem &s) { s.ports[0].words = 5; }, ports);
+  refuse([](PlannedSystem &s) { s.ports[0].banks[0] = 2; }, ports);
+  const char *whole = "expected the whole bursts";
+  refuse([](PlannedSystem &s) { s.ports[0].groupBytes = 8; }, whole);
+  refuse([](PlannedSystem &s) { s.ports[0].groupBytes = 64; }, whole);
+  refuse([](PlannedSystem &s) { s.ports[0].burst = 3; }, whole);
+  const char *large = "larger or smaller than anything";
+  refuse([](PlannedSystem &s) { s.ports[0].burst = 0; }, large);
+  refuse([](PlannedSystem &s) { s.ports[0].depth = 1; }, large);
+  refuse([](PlannedSystem &s) { s.ports[0].dataWidth = 2048; }, large);
+  refuse([](PlannedSystem &s) { s.units = 0; }, large);
+  const char *order = "ports in the order of their registers";
+  refuse([](PlannedSystem &s) { s.ports[0].offset = 0x14; }, order);
+  refuse([](PlannedSystem &s) { s.ports[1].banks = {0}; }, order);
+  refuse([](PlannedSystem &s) { s.ports[1].port = "m_axi_2"; }, order);
+  refuse([](PlannedSystem &s) { s.elements = 0x30; },
+         "elements' register after the addresses");
+  const char *names = "expected an identifier of Verilog";
+  refuse([](PlannedSystem &s) { s.kernel = "a b"; }, names);
+  refuse([](PlannedSystem &s) { s.ports[0].stream = "$x"; }, names);
 }
 
 TEST(Package, AppearsWholeAndIsDeterministic) {

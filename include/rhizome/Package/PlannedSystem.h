@@ -44,6 +44,9 @@ struct PlannedSystem {
   int64_t units = 1;    ///< equal kernels, each with elements of its own
   std::vector<std::string> dies; ///< of each unit; empty on a device with one
   std::vector<PlannedMover> ports;
+  /// Groups of a unit after whose first half the distances settle: later where
+  /// several ports share a bank.
+  int64_t settledGroups() const;
   bool operator==(const PlannedSystem &) const = default;
 };
 

@@ -113,7 +113,9 @@ module rhz_kernel (
   input  wire s_axi_control_rready,
   (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 interrupt INTERRUPT" *)
   (* X_INTERFACE_PARAMETER = "SENSITIVITY LEVEL_HIGH" *)
+  /* verilator lint_off SYMRSVDWORD */
   output wire interrupt
+  /* verilator lint_on SYMRSVDWORD */
 );
 {{#masters}}
 {{^is_write}}

@@ -3,11 +3,12 @@
 // and to buffers in off-chip memory, and AXI4-Lite registers for a host.
 #pragma once
 
+#include "mlir/IR/Builders.h"
 #include "rhizome/Cost/CostModel.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include <string>
 
-namespace rhizome::gen::hls {
+namespace rhizome::gen {
 /// What moves a stream (rhz_move_in, rhz_move_out).
 struct Mover {
   std::string stream; ///< of the unit: "s_axis_0"
@@ -28,8 +29,8 @@ struct Mover {
 };
 
 /// Burst and buffer of a mover, whose other members are set. The buffer takes
-/// what comes in the memory's latency at its rate, and two bursts.
-void sizeMover(Mover &mover, int64_t latencyCycles, double beatsPerCycle);
+/// what the stream moves in so many cycles, and two bursts.
+void sizeMover(Mover &mover, int64_t lateCycles, double beatsPerCycle);
 
 /// The module around `unit`, a unit or its lanes: ports m_axi_0, … in the order
 /// of the movers, s_axi_control and interrupt_o.
@@ -37,6 +38,6 @@ rtl::ModuleOp addSystem(rtl::ModuleOp unit, llvm::ArrayRef<Mover> movers,
                         llvm::StringRef name, mlir::OpBuilder &b);
 
 /// The resources of a mover, and of the registers for so many of them.
-Structure structureOf(const Mover &mover, const CostContext &context);
-Structure structureOfRegisters(int64_t movers, const CostContext &context);
-} // namespace rhizome::gen::hls
+Resources costOf(const Mover &mover, const CostContext &context);
+Resources costOfRegisters(int64_t movers, const CostContext &context);
+} // namespace rhizome::gen

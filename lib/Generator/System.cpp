@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Generator/Hls/System.h"
+#include "rhizome/Generator/System.h"
 #include "rhizome/Dialect/Rtl/Wiring.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
 
-namespace rhizome::gen::hls {
+namespace rhizome::gen {
 namespace {
 constexpr int64_t kPageBytes = 4096, kAddress = 64, kItems = 32;
 /// Bytes of a burst: as long as memories need to give their rate.
 constexpr int64_t kBurstBytes = 1024;
+/// Bursts that are written and have no answer.
+constexpr int64_t kInFlight = 16;
 
 struct Signal {
   const char *name;
@@ -176,11 +178,11 @@ rtl::ModuleOp System::build(StringRef name) {
 }
 } // namespace
 
-void sizeMover(Mover &mover, int64_t latencyCycles, double beatsPerCycle) {
+void sizeMover(Mover &mover, int64_t lateCycles, double beatsPerCycle) {
   const int64_t bytes = mover.dataWidth / 8;
   mover.burst = std::min(std::max<int64_t>(1, kBurstBytes / bytes),
                          int64_t(llvm::PowerOf2Ceil(uint64_t(mover.beats()))));
-  const auto coming = int64_t(std::ceil(double(latencyCycles) * beatsPerCycle));
+  const auto coming = int64_t(std::ceil(double(lateCycles) * beatsPerCycle));
   // Two bursts are whole when a third is asked for.
   mover.depth = int64_t(llvm::PowerOf2Ceil(
       uint64_t(std::max<int64_t>(4, coming + 2 * mover.burst))));
@@ -188,7 +190,7 @@ void sizeMover(Mover &mover, int64_t latencyCycles, double beatsPerCycle) {
   constexpr int64_t kFewWords = 64, kBlockWords = 512;
   if (mover.depth > kFewWords && mover.depth < kBlockWords)
     mover.depth = kBlockWords;
-  mover.inFlight = std::max<int64_t>(2, mover.depth / mover.burst);
+  mover.inFlight = kInFlight;
   static_assert(kPageBytes % kBurstBytes == 0);
 }
 
@@ -197,4 +199,4 @@ rtl::ModuleOp addSystem(rtl::ModuleOp unit, ArrayRef<Mover> movers,
   OpBuilder::InsertionGuard guard(b);
   return System(unit, movers, b).build(name);
 }
-} // namespace rhizome::gen::hls
+} // namespace rhizome::gen

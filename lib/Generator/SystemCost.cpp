@@ -2,9 +2,10 @@
 // The resources of a system's movers and registers, as Yosys maps them:
 // registers and memories are counted, logic is counted in LUTs.
 #include "rhizome/Cost/Structure.h"
-#include "rhizome/Generator/Hls/System.h"
+#include "rhizome/Generator/Actor.h"
+#include "rhizome/Generator/System.h"
 
-namespace rhizome::gen::hls {
+namespace rhizome::gen {
 namespace {
 using cost::addressBits;
 using cost::ceilDiv;
@@ -67,39 +68,26 @@ void Counter::rounds(const Mover &m) {
   luts(double(kItems + kItems / 2));
 }
 
-/// rhz_gearbox_pick and _collect hold a beat of the wider side, and choose from
-/// it.
+/// rhz_gearbox_pick and _collect hold a beat of the wider side. The one chooses
+/// from it, the other masks what a last beat does not fill.
 void Counter::gearbox(const Mover &m) {
-  const int64_t bus = m.busWords();
-  if (bus == m.wide)
-    return;
-  const bool isWhole = bus % m.wide == 0 || m.wide % bus == 0;
-  const bool isPick = m.isWrite ? m.wide > bus : bus > m.wide;
-  const int64_t wideBits = std::max(bus, m.wide) * m.wordBits;
-  const int64_t outBits = (m.isWrite ? bus : m.wide) * m.wordBits;
   constexpr int64_t kPlaces = 4;
-  outbuf(kPlaces, outBits);
-  if (!isWhole) {
-    // A ring with a rotation on each side.
-    const int64_t words = bus + m.wide;
-    ff(double(2 * words * m.wordBits));
-    luts(double(words * m.wordBits) * double(clog2(words)) / 2);
-    return;
-  }
-  const int64_t narrow = std::min(bus, m.wide);
+  const int64_t bus = m.busWords(), narrow = std::min(bus, m.wide);
   const int64_t most = std::max(bus, m.wide) / narrow;
+  const int64_t bits = narrow * m.wordBits;
+  if (most == 1)
+    return;
+  const bool isPick = m.isWrite ? m.wide > bus : bus > m.wide;
+  outbuf(kPlaces, isPick ? bits : most * bits);
   counter(most);
-  if (isPick) {
-    ff(double(wideBits - narrow * m.wordBits + narrow * m.wordBits));
-    luts(double(narrow * m.wordBits) * double(cost::choiceLuts(most, context)));
-  } else {
-    ff(double(wideBits));
-    luts(double(most));
-  }
+  ff(double(most * bits));
+  const int64_t tail = std::max(m.beats(), m.streamBeats()) % most;
+  luts(isPick ? double(bits * cost::choiceLuts(most, context))
+              : double(most + (tail ? most - tail : 0) * bits));
 }
 } // namespace
 
-Structure structureOf(const Mover &mover, const CostContext &context) {
+Resources costOf(const Mover &mover, const CostContext &context) {
   Counter c(context);
   c.rounds(mover);
   const int64_t count = clog2(mover.depth + 1);
@@ -116,16 +104,31 @@ Structure structureOf(const Mover &mover, const CostContext &context) {
   } else {
     c.ff(double(1 + mover.dataWidth));
   }
-  c.gearbox(mover);
-  return c.structure;
+  const int64_t bus = mover.busWords(), wide = mover.wide;
+  if (bus % wide == 0 || wide % bus == 0) {
+    c.gearbox(mover);
+    return costOf(c.structure, context);
+  }
+  Actor ring(unit::Gearbox::kKind, "",
+             {{"Elem", mover.wordBits},
+              {"LanesIn", mover.isWrite ? wide : bus},
+              {"LanesOut", mover.isWrite ? bus : wide},
+              {"RowIn", mover.row},
+              {"RowOut", mover.row},
+              {"frameElements", mover.row},
+              {"Depth", 4}});
+  Resources all = costOf(c.structure, context);
+  all += costOf(ring, context);
+  return all;
 }
 
-Structure structureOfRegisters(int64_t movers, const CostContext &context) {
+Resources costOfRegisters(int64_t movers, const CostContext &context) {
   constexpr int64_t kWord = 32;
   Counter c(context);
   const int64_t words = 2 * movers + 1;
   c.ff(double(kWord * (words + 1) + 24));
-  c.luts(double(kWord * cost::choiceLuts(words, context) + 4 * words + 40));
-  return c.structure;
+  // Enables, and a choice that is masked word by word.
+  c.luts(double(24 * words + 20));
+  return costOf(c.structure, context);
 }
-} // namespace rhizome::gen::hls
+} // namespace rhizome::gen
