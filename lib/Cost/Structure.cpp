@@ -179,6 +179,7 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
   of.ownsLate = late.x == 0;
   if (a.kind().loadedPort()) {
     weightRam(words, weights * of.w, 2, a.get("Load"), a.get("Ultra"));
+    of.masksInLuts = weights > 1;
     if (words == 1 && late.w > 0) {
       // Those that wait are in a row with the registers behind the word.
       const double rows = double(weights * late.w);
