@@ -31,19 +31,27 @@ int64_t Builder::countBits(int64_t bits) const {
   return isAmd() || bits <= kLongest ? bits : bits + kChain;
 }
 
-void Builder::outbuf(int64_t depth, int64_t width) {
+void Builder::outbuf(int64_t depth, int64_t width, Reader reader) {
   int64_t count = clog2(depth + 1), pointer = clog2(depth);
-  ff(2.0 * double(count + 1) +
+  // Without readers of the credits, only the other counter is left.
+  const int64_t counters = reader.takesCredits ? 2 : 1;
+  ff(double(counters * (count + 1)) +
      2.0 * double(pointer + (isPower(depth) ? 0 : 1)));
-  term(Term::Buffer, double(2 * countBits(count) + 2 * countBits(pointer)));
-  if (depth > 64) {
-    ff(1);
+  term(Term::Buffer,
+       double(counters * countBits(count) + 2 * countBits(pointer)));
+  if (depth > 64 || reader.isRegister) {
     Memory m = memoryOf(depth, width, ctx, /*registered=*/true);
     addMemory(m, depth, width);
     if (m.blocks > 0 && !isAmd())
       collision(depth, width);
+    // The prefetch register and its flag, or the reader's register.
     if (m.blocks == 0)
       ff(double(width));
+    if (depth > 64) {
+      ff(1);
+      if (reader.isRegister)
+        ff(double(width));
+    }
     return;
   }
   // The read pointer also becomes the memory's address register.
@@ -164,11 +172,21 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
                       Product &of) {
   constexpr const char *kFile = "WeightFile", *kBlock = "Block";
   const LateBits late = lateBits(of);
-  delay(lanes * double(of.x - late.x), 3);
+  // A sum of few bits reads only so many.
+  delay(lanes * double(std::max(std::min(of.x, of.kept) - late.x, int64_t(0))),
+        3);
   delay(lanes * double(late.x), 4);
   of.ownsLate = late.x == 0;
   if (a.kind().loadedPort()) {
     weightRam(words, weights * of.w, 2, a.get("Load"), a.get("Ultra"));
+    of.masksInLuts = weights > 1;
+    if (words == 1 && late.w > 0) {
+      // Those that wait are in a row with the registers behind the word.
+      const double rows = double(weights * late.w);
+      of.ownsLate = false;
+      ff(-2 * rows);
+      delay(rows, 3);
+    }
     return;
   }
   if (late.w == 0 || words <= 1 || a.get(kBlock)) {
@@ -457,24 +475,45 @@ static Memory blocksOf(int64_t words, int64_t width, const CostContext &ctx,
   return best;
 }
 
+/// What the memory mapper adds for the logic that emulates a read as the
+/// design has it: twice the number of what it has to emulate.
+namespace {
+struct Emulation {
+  double lutram, block;
+};
+} // namespace
+static Emulation emulationOf(const CostContext &ctx, bool registered) {
+  // The read address in a register: a word that is being written passes by.
+  if (ctx.lutramBits == 0)
+    return {8, registered ? 3.0 : 8.0};
+  if (!registered)
+    return {8, 8};
+  // The data in one: LUTs have none, and except on AMD, blocks do not read the
+  // old word while a new one is written.
+  return {2, ctx.shiftRegisters ? 2.0 : 14.0};
+}
+
 Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
                 bool registered) {
+  // Costs as weighed by the memory mapper, which counts a bit in logic as 1.
+  constexpr double kBank = 0.5; // for each bank that is selected
+  const Emulation emulation = emulationOf(ctx, registered);
   Memory best;
-  double bits = double(words * width);
-  // Costs as weighed by the memory mapper: a bit in logic counts 1, a
-  // registered read next to it between 4 and 6.
-  double bestCost = bits + (registered && !ctx.shiftRegisters ? 5 : 0);
-  best.ffs = bits;
+  double bestCost = double(words * width);
+  best.ffs = bestCost;
   best.choiceLuts = double(width * choiceLuts(words, ctx));
   best.enables = double(words);
-  const bool amd = ctx.shiftRegisters;
   auto offer = [&](double cost, Memory m) {
     if (cost < bestCost) {
-      bestCost = cost;
+      // The mapper keeps the best cost without its fraction.
+      bestCost = std::floor(cost);
       best = m;
     }
   };
-  if (amd) {
+  auto selection = [&](const Memory &m, int64_t banks) {
+    return kBank * (m.muxBits + (banks > 1 ? double(banks) : 0));
+  };
+  if (ctx.shiftRegisters) {
     for (int64_t deep : {32, 64}) {
       // LUTs and bits of a primitive: RAM32M16 and RAM64M8, or RAM32M, RAM64M.
       int64_t luts = ctx.lutramBits >= 14 ? 8 : 4;
@@ -484,10 +523,8 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
       m.luts = double(luts * ceilDiv(width, wide) * banks);
       m.muxBits = double(width * (banks - 1));
       m.choiceLuts = double(width * choiceLuts(banks, ctx));
-      // Two words of two bits or three of one become registers; two of three or
-      // four of one do not.
       offer(double(2 * luts) * double(width) / double(wide) * double(banks) +
-                0.5 * m.muxBits + 2,
+                selection(m, banks) + emulation.lutram,
             m);
     }
   } else if (ctx.lutramBits > 0) {
@@ -497,16 +534,13 @@ Memory memoryOf(int64_t words, int64_t width, const CostContext &ctx,
     m.luts = double(6 * ceilDiv(width, 4) * banks);
     m.muxBits = double(width * (banks - 1));
     m.choiceLuts = double(width * choiceLuts(banks, ctx));
-    offer(double(4 * ceilDiv(width, 4) * banks) +
-              0.5 * (m.muxBits + double(banks - 1)) + 8,
+    offer(double(4 * ceilDiv(width, 4) * banks) + selection(m, banks) +
+              emulation.lutram,
           m);
   }
   Memory block = blocksOf(words, width, ctx, true);
-  // Except on AMD, a read of a word that is being written is emulated next to
-  // them, and so is a register after it: on ECP5, 90 words of 16 bits become
-  // LUTs, 116 of 12 and 420 of 2 a block.
-  double extra = amd ? 0 : ctx.lutramBits == 0 ? 8 : registered ? 20 : 7;
-  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + extra, block);
+  offer(block.blocks * blockCost(ctx) + 0.5 * block.muxBits + emulation.block,
+        block);
   return best;
 }
 

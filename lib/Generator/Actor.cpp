@@ -97,8 +97,13 @@ RomChoices placeRoms(Actor &actor, const CostContext &ctx) {
   auto choiceOf = [&](int64_t words, int64_t width) -> RomChoice {
     if (words <= 16)
       return {};
+    const double blocks = cost::romOf(words, width, ctx).blocks;
+    // Four-input LUTs take six levels for more words, whatever their price.
+    constexpr int64_t kMostWords = 512;
+    if (ctx.lutInputs < 6 && words > kMostWords)
+      return {1e9, blocks};
     auto c = RomContents::expected(words, double(width), ctx.lutInputs);
-    return {c.leaves + c.muxes, cost::romOf(words, width, ctx).blocks};
+    return {c.leaves + c.muxes, blocks};
   };
   RomChoices choices;
   for (const unit::Rom *rom : actor.roms()) {

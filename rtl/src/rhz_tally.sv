@@ -16,17 +16,18 @@ module rhz_tally #(
   input  logic             out_last_i,
   output logic [Width-1:0] next_o
 );
-  logic [Width-1:0] count_q, more, less, both;
+  logic [Width-1:0] count_q, more, less, both, change;
   assign more = count_q + (in_last_i ? Width'(LastIn) : Width'(FullIn));
   assign less = count_q - (out_last_i ? Width'(LastOut) : Width'(FullOut));
   always_comb begin
     unique case ({in_last_i, out_last_i})
-      2'b00:   both = count_q + Width'(FullIn - FullOut);
-      2'b01:   both = count_q + Width'(FullIn - LastOut);
-      2'b10:   both = count_q + Width'(LastIn - FullOut);
-      default: both = count_q + Width'(LastIn - LastOut);
+      2'b00:   change = Width'(FullIn - FullOut);
+      2'b01:   change = Width'(FullIn - LastOut);
+      2'b10:   change = Width'(LastIn - FullOut);
+      default: change = Width'(LastIn - LastOut);
     endcase
   end
+  assign both = count_q + change;
   always_comb begin
     if (in_i) next_o = out_i ? both : more;
     else      next_o = out_i ? less : count_q;

@@ -90,16 +90,17 @@ module rhz_turns_fed #(
   // Its products.
   logic [DotStage:0] valid, result;
   logic unused_stages;
-  logic [InW-1:0] x;
+  logic [InW-1:0] x_in, x;
   logic [Pe*SumWidth-1:0] sum;
   assign unused_stages = &{1'b0, valid, result};
   rhz_valid #(.Stages(DotStage)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
   rhz_valid #(.Stages(DotStage)) u_result (
     .clk_i, .rst_ni, .valid_i(fire && last_fold), .valid_o(result)
   );
-  rhz_delay #(.Width(InW), .Stages(Arrival)) u_x (
-    .clk_i, .data_i(in_data_i[from*InW +: InW]), .data_o(x)
+  rhz_mux #(.Width(InW), .Count(Layers)) u_in (
+    .sel_i(from), .data_i(in_data_i), .data_o(x_in)
   );
+  rhz_delay #(.Width(InW), .Stages(Arrival)) u_x (.clk_i, .data_i(x_in), .data_o(x));
   if (Style < 2) begin : gen_single
     for (genvar e = 0; e < Pe; e++) begin : gen_pe
       rhz_dot #(

@@ -35,8 +35,7 @@ def RowSoftmax : Unit<"row_softmax"> {
     Constraint<"Store >= ceilDiv(Channels, Lanes) && PowerStore >= ceilDiv(Channels, Lanes)",
                "a row fits the stores">
   ];
-  // As alike as the characterized units are.
-  let Characterized = ["scaled_add"];
+  let Characterized = ["row_softmax"];
 }
 
 def RowNorm : Unit<"row_norm"> {
@@ -70,6 +69,5 @@ def RowNorm : Unit<"row_norm"> {
     Constraint<"Lanes <= Channels", "a beat is part of a row">,
     Constraint<"Store >= ceilDiv(Channels, Lanes)", "a row fits the store">
   ];
-  // As alike as the characterized units are.
-  let Characterized = ["scaled_add"];
+  let Characterized = ["row_norm"];
 }

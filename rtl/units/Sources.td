@@ -73,8 +73,8 @@ def rhz_weight_ram : Source<[rhz_counter, rhz_delay]>;
 def rhz_matvec_resident : Source<[rhz_matvec_fed, rhz_weight_ram]>;
 def rhz_matvec_streamed : Source<[rhz_counter, rhz_mux, rhz_matvec_fed]>;
 def rhz_turns_fed : Source<[
-    rhz_mul, rhz_turn, rhz_valid, rhz_delay, rhz_rom, rhz_dot, rhz_dot_pair,
-    rhz_outbuf]>;
+    rhz_mul, rhz_turn, rhz_valid, rhz_delay, rhz_rom, rhz_mux, rhz_dot,
+    rhz_dot_pair, rhz_outbuf]>;
 def rhz_matvec_turns : Source<[rhz_rom, rhz_turns_fed]>;
 def rhz_turns_resident : Source<[rhz_weight_ram, rhz_turns_fed]>;
 def rhz_turns_streamed : Source<[rhz_turns_fed]>;

@@ -122,8 +122,14 @@ public:
 
   /// rhz_counter; whether its value and its last_o are used.
   void counter(int64_t count, bool last = true);
+  /// Who uses an rhz_outbuf: whether anyone reads its credits, and whether the
+  /// data goes straight into a register, which outbuf() then counts.
+  struct Reader {
+    bool takesCredits = true, isRegister = false;
+  };
   /// rhz_outbuf.
-  void outbuf(int64_t depth, int64_t width);
+  void outbuf(int64_t depth, int64_t width, Reader reader);
+  void outbuf(int64_t depth, int64_t width) { outbuf(depth, width, {}); }
   /// rhz_sdpram; several instances that are written with the same data,
   /// that many at the same time.
   void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1,

@@ -96,8 +96,7 @@ void pick(Builder &b, const Gearbox &g) {
   // The first word's flag, the words behind it, the chosen one.
   b.ff(double((most > 1) + most * g.unitBits + 1));
   b.term(Term::Mux, double(chooseLuts(b, most) * g.unitBits));
-  b.outbuf(b.get("Depth"),
-           (b.context().lutramBits > 0 ? g.out.lanes : 1) * g.unitBits);
+  b.outbuf(b.get("Depth"), g.unitBits);
 }
 
 /// rhz_gearbox_collect.
@@ -112,8 +111,7 @@ void collect(Builder &b, const Gearbox &g) {
     b.term(Term::Lane, double(2 * most));
     b.term(Term::Select, double((most - g.out.last) * g.unitBits));
   }
-  b.outbuf(b.get("Depth"),
-           (b.context().lutramBits > 0 ? g.out.lanes : most) * g.unitBits);
+  b.outbuf(b.get("Depth"), most * g.unitBits);
 }
 
 void gearboxOf(Builder &b) {

@@ -100,8 +100,9 @@ public:
     // A beat that has arrived, and the words of it that are left.
     b.ff(double(1 + p.DataWidth));
     b.counter(p.DataWidth / p.Load);
+    // The next word of it, or zeros behind the last one.
     if (p.DataWidth > p.Load)
-      b.mux(double(p.DataWidth - p.Load), 2);
+      b.mux(double(p.DataWidth), 2);
   }
 };
 } // namespace

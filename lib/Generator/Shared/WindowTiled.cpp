@@ -123,13 +123,14 @@ void WindowTiledUnit::structure(Builder &b) const {
   const int64_t columns = (outWidth > 1) + (kernelW > 1);
   b.ff(double(2 * column));
   const int64_t address = addressBits(memWords);
-  // Twice the LUTs of the carry chains that a window of one position has: every
-  // sum is followed by a choice. So Yosys builds eight such windows, to 33
-  // LUTs.
-  b.adder(double(2 * (2 * steps + 2)), base);
-  b.adder(double(2 * (steps + 1)), y);
-  b.adder(double(2 * (columns + 1)), column);
-  b.adder(words > 1 ? 4 : 2, address);
+  // Half as many LUTs again as the carry chains that a window of one position
+  // has: sums are followed by choices. So Yosys builds twenty such windows, to
+  // 40 LUTs.
+  constexpr double kChoices = 1.5;
+  b.adder(kChoices * double(2 * steps + 2), base);
+  b.adder(kChoices * double(steps + 1), y);
+  b.adder(kChoices * double(columns + 1), column);
+  b.adder(kChoices * (words > 1 ? 2 : 1), address);
   b.ff(double(2 * address + 2));
   b.delay(1, 2);
   b.ff(double(ge)); // what is written

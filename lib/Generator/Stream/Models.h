@@ -65,6 +65,11 @@ struct Cascades {
                             mostPacked(a.get("Style"), a.get("XWidth"),
                                        a.get("XSigned"), a.get("WWidth")))),
         length(cost::ceilDiv(a.get("Simd"), count)) {}
+  /// The lanes at a place of all cascades, the shorter of which begin later and
+  /// end with the others.
+  int64_t lanesAt(int64_t place, int64_t simd) const {
+    return simd / length + (place >= length - simd % length);
+  }
 };
 
 /// What the counters of a memory take in addition if trips have words of their

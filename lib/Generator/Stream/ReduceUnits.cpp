@@ -135,14 +135,11 @@ void pairedProducts(Builder &b, int64_t kept) {
   // The activations: two stages (one if the weights come with them), then the
   // delays for the cascade.
   const int64_t before = isStreamed(b.instance()) ? 1 : 2;
-  const int64_t whole = simd / cascades.length, rest = simd % cascades.length;
-  for (int64_t place = 0; place < cascades.length; ++place) {
-    const bool isInRest = place >= cascades.length - rest; // ends as others do
-    b.delay(double((whole + isInRest) * pixels * x), before + place);
-  }
+  for (int64_t place = 0; place < cascades.length; ++place)
+    b.delay(double(cascades.lanesAt(place, simd) * pixels * x), before + place);
   auto delayWeights = [&](double columns, int64_t first = 0) {
     for (int64_t place = 0; place < cascades.length; ++place)
-      b.delay(columns * double(whole + (place < rest)) / double(simd),
+      b.delay(columns * double(cascades.lanesAt(place, simd)) / double(simd),
               first + place);
   };
   if (isLoaded(b.instance())) {
@@ -192,10 +189,10 @@ void pairedProducts(Builder &b, int64_t kept) {
         b.delay(double(clog2(words)), 1);
     }
   }
-  // Both sums of every cascade.
+  // The sums of every cascade: of a pair without a partner, only one is read.
   int64_t part = w + x + clog2(cascades.length);
-  b.ff(2.0 * double(pairs * cascades.count * std::min(part, kept)));
-  b.tree(2.0 * double(pairs), cascades.count, part, kept);
+  b.ff(double(pixels * pe * cascades.count * std::min(part, kept)));
+  b.tree(double(pixels * pe), cascades.count, part, kept);
 }
 /// The word of weights of a firing, from beats of a stream.
 void weightsOfBeats(Builder &b) {
@@ -302,7 +299,10 @@ void matvec(Builder &b) {
       .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
       .perX = double(pe),
       .perW = double(pixels)};
-  const int64_t product = productBits(of);
+  // The sign of two operands without one is always zero in a DSP's product.
+  const bool isUnsigned = isStored(b.instance()) && of.style == 1 &&
+                          !of.xSigned && !b.get("BSigned") && !b.get("ZeroB");
+  const int64_t product = productBits(of) - isUnsigned;
   int64_t levels = clog2(simd),
           stages = 3 + productStages(b.instance()) + levels;
   if (style >= kPairedStyle) {

@@ -169,12 +169,18 @@ public:
     }
     if (b.get("Style") >= kPairedStyle &&
         b.instance().is<unit::MatvecTurns>() && !b.get("Block") && words > 1) {
-      // All weights are read at once and wait for their places in the cascade.
-      const int64_t length = Cascades(b.instance()).length;
-      for (int64_t place = 1; place < length; ++place) {
-        b.delay(double(b.get("Pe") * simd * b.get("WWidth")) / double(length),
-                place);
-        b.ff(-double(clog2(words)));
+      // All weights are read at once and wait for their places in the cascade,
+      // in a row with the memory's register.
+      const Cascades cascades(b.instance());
+      const int64_t bits = b.get("Pe") * b.get("WWidth");
+      const double varying =
+          b.contents("WeightFile", words, bits * simd, 1).columns /
+          double(bits * simd);
+      for (int64_t place = 1; place < cascades.length; ++place) {
+        const double columns =
+            double(cascades.lanesAt(place, simd) * bits) * varying;
+        b.ff(-columns - double(clog2(words)));
+        b.delay(columns, place + 1);
       }
     }
     // The inputs with their flags, and the readies.
