@@ -647,7 +647,7 @@ std::vector<Repeat> wholeIds(func::FuncOp network,
   std::vector<OperationId> ids = idsOf(finder.ops);
   std::vector<Repeat> whole;
   for (const Repeat &repeat : repeats)
-    if (auto chain = chainOf(finder, repeat))
+    if (auto chain = repeat.trips > 1 ? chainOf(finder, repeat) : std::nullopt)
       whole.push_back(
           {ids[chain->first], int(chain->length), int(chain->trips)});
   return whole;
@@ -719,9 +719,22 @@ func::FuncOp foldAs(func::FuncOp network, const std::vector<Repeat> &repeats,
 func::FuncOp alteredAs(func::FuncOp network, const std::vector<Split> &splits,
                        const std::vector<Repeat> &repeats, Refusals &refused) {
   func::FuncOp split = splitAs(network, splits, refused);
-  if (!refused.empty() || repeats.empty())
+  std::vector<Repeat> bodies;
+  for (const Repeat &repeat : repeats) {
+    const bool isThere =
+        llvm::any_of(idsOf(hardwareOf(network)), [&](const OperationId &id) {
+          return names(repeat.of, id);
+        });
+    if (repeat.trips > 1)
+      bodies.push_back(repeat);
+    else if (!isThere)
+      refused.push_back({repeat.of.node, repeat.of.op,
+                         "the network has no such node",
+                         "'rhizome explore' lists the nodes"});
+  }
+  if (!refused.empty() || bodies.empty())
     return split;
-  func::FuncOp folded = foldAs(split, repeats, refused);
+  func::FuncOp folded = foldAs(split, bodies, refused);
   if (split != network && folded != split)
     split.erase();
   return folded;

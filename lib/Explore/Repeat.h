@@ -18,7 +18,7 @@ mlir::func::FuncOp foldAs(mlir::func::FuncOp network,
                           const std::vector<Repeat> &repeats,
                           Refusals &refused);
 /// The network with these splits, and then with these bodies; itself if there
-/// are none or they are refused.
+/// are none or they are refused. Blocks of one trip stay apart.
 mlir::func::FuncOp alteredAs(mlir::func::FuncOp network,
                              const std::vector<Split> &splits,
                              const std::vector<Repeat> &repeats,

@@ -6,7 +6,7 @@
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/UnitModel.h"
-#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -199,8 +199,14 @@ void buildTrips(const Generator &generator, const Region &region, Offer &offer,
     Offer once = onceOf(offer, trips);
     MemoryImages own;
     generator.build(Region(op), once, own);
+    // The order of elements is that of all trips.
+    llvm::StringSet<> common;
+    for (const Body::Unit &unit : once.body.units)
+      if (!unit.actor.kind().indexOf("Trips"))
+        for (const auto &[param, file] : unit.actor.files)
+          common.insert(file);
     for (auto &[name, image] : own) {
-      if (alike) {
+      if (alike || common.contains(name)) {
         images[name] = std::move(image);
         continue;
       }

@@ -137,7 +137,7 @@ private:
   }
   void repeats(yaml::Node &all) {
     mapping(all, [&](const std::string &name, yaml::Node &value) {
-      steering.repeats.push_back({{name}, 0, int(number(value, 2))});
+      steering.repeats.push_back({{name}, 0, int(number(value, 1))});
     });
   }
 };
