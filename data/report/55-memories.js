@@ -11,6 +11,7 @@
   if (!outside && !rowsOf.some(r => r.length)) return;
   const part = section("Memories", "What each operation keeps in block RAM and UltraRAM" +
     (outside ? ", what it reads from memories outside the chip, and how busy their channels are at the plan's rate." : ".") +
+    (batch() > 1 ? ` Some weights are read once for up to ${batch()} frames.` : "") +
     (plan.bottleneck_kind === "memory" ? ` The memory limits the rate: the units alone would reach ${number(alone(nodes))} per second.` : ""));
   nodes.forEach(([node, n], i) => {
     if (!rowsOf[i].length && !(node.segments || []).length) return;
@@ -22,6 +23,11 @@
   /** The rate at which the slowest unit would run if nothing waited for a memory. */
   function alone(of) {
     return d3.min(of, ([node]) => node.clock_mhz * 1e6 / d3.max(node.operations, o => o.interval_cycles));
+  }
+
+  /** The most frames that share weights which are read from a memory. */
+  function batch() {
+    return d3.max(nodes.flatMap(([node]) => node.operations || []), o => +(/[?&]batch=(\d+)/.exec(o.option) || [0, 1])[1]) || 1;
   }
 
   /** The operations with memories: blocks of either kind, bytes a frame. */

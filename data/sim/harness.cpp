@@ -244,11 +244,13 @@ bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
 /// The mean of the last half of the distances between first beats, at least
 /// `least` of them; the first frames fill the pipeline.
 /// Those before the `last` ones are counted: when nothing comes after a frame,
-/// it no longer shares memories with others.
+/// it no longer shares memories with others. Frames that come out in batches
+/// are counted in whole ones.
 double meanInterval(const std::vector<int64_t> &first, int64_t last,
-                    int64_t least) {
+                    int64_t least, int64_t batch) {
   int64_t distances = int64_t(first.size()) - last - 1;
   int64_t used = std::max(least, distances / 2);
+  used = (used + batch - 1) / batch * batch;
   if (distances < used)
     return 0;
   return double(first[distances] - first[distances - used]) / double(used);
@@ -257,7 +259,7 @@ double meanInterval(const std::vector<int64_t> &first, int64_t last,
 
 int main(int argc, char **argv) {
   Bench bench;
-  int64_t frames = 1, total = 1, last = 0, distances = 8;
+  int64_t frames = 1, total = 1, last = 0, distances = 8, batch = 1;
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   bool latency = false, keeps = false;
@@ -276,6 +278,8 @@ int main(int argc, char **argv) {
       last = number();
     else if (arg == "--distances")
       distances = number();
+    else if (arg == "--batch")
+      batch = number();
     else if (arg == "--stalls-in")
       stallsIn = number();
     else if (arg == "--stalls-out")
@@ -358,7 +362,8 @@ int main(int argc, char **argv) {
     good = !bench.sinks[k].kept || writeAll(outFiles[k], bench.sinks[k].bytes);
   double interval = 0;
   for (const Sink &s : bench.sinks)
-    interval = std::max(interval, meanInterval(s.firstBeats, last, distances));
+    interval =
+        std::max(interval, meanInterval(s.firstBeats, last, distances, batch));
   // What still moves afterwards is an error: no sink expects a beat.
   for (int64_t i = 0; good && !failed && i < kIdleCycles + busy; ++i)
     bench.cycle();

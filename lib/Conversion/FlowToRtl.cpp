@@ -96,6 +96,13 @@ public:
   }
 
 private:
+  /// The ready of a port with output streams: a placeholder until their readers
+  /// exist, of several streams their concatenation.
+  struct Ready {
+    unsigned operand;
+    rtl::ConcatOp gathered;
+  };
+
   flow::DesignOp design;
   OpBuilder builder;
   rtl::ModuleOp top;
@@ -259,9 +266,7 @@ private:
     std::list<std::string> kept; // owns the names
     unsigned nextStream = 0, nextMemory = 0;
     SmallVector<std::pair<flow::BankAttr, MemoryReader>, 2> readers;
-    // Ready inputs get placeholders until the readers exist.
-    unsigned readyOperand = 0;
-    rtl::ConcatOp gathered;
+    SmallVector<Ready, 2> readies; // of the ports with output streams
     std::optional<Loaded> load;
     std::optional<Entry> entry;
     std::vector<Awaited> awaitedHere;
@@ -305,10 +310,11 @@ private:
         } else if (from.valid) {
           operands.push_back(signal.width ? from.valid : from.data);
         } else {
-          readyOperand = unsigned(operands.size());
+          readies.push_back({unsigned(operands.size()), {}});
           Value placeholder = clock;
-          if (unsigned branches = actor.getNumResults(); branches > 1)
-            placeholder = gathered = rtl::ConcatOp::create(
+          if (auto branches = unsigned(port.count(unit.params.data()));
+              branches > 1)
+            placeholder = readies.back().gathered = rtl::ConcatOp::create(
                 builder, loc, builder.getIntegerType(branches),
                 SmallVector<Value>(branches, placeholder));
           operands.push_back(placeholder);
@@ -343,7 +349,7 @@ private:
       entry->readyOutput = unsigned(topOutputs.size()); // the only one
       entries.push_back(*entry);
     }
-    connect(actor, unit, instance, readyOperand, gathered, awaitedHere);
+    connect(actor, unit, instance, readies, awaitedHere);
     llvm::append_range(awaited, awaitedHere);
   }
 
@@ -390,9 +396,9 @@ private:
 
   /// Passes an instance's results to the top module and to the streams' wires.
   void connect(flow::ActorOp actor, const unit::Instance &unit,
-               rtl::InstanceOp instance, unsigned readyOperand,
-               rtl::ConcatOp gathered, MutableArrayRef<Awaited> awaitedHere) {
-    unsigned result = 0, nextStream = 0;
+               rtl::InstanceOp instance, ArrayRef<Ready> readies,
+               MutableArrayRef<Awaited> awaitedHere) {
+    unsigned result = 0, nextStream = 0, made = 0;
     for (const unit::Port &port : unit.kind().ports) {
       switch (port.protocol) {
       case unit::Protocol::Status:
@@ -426,9 +432,13 @@ private:
               later->ready = ready;
           }
         } else {
-          produce(actor,
+          const auto count = unsigned(port.count(unit.params.data()));
+          const Ready &ready = readies.front();
+          produce(actor.getOutputs().slice(made, count),
                   {instance.getResult(result), instance.getResult(result + 1),
-                   instance, readyOperand, gathered, 0});
+                   instance, ready.operand, ready.gathered, 0});
+          readies = readies.drop_front();
+          made += count;
           result += 2;
         }
         break;
@@ -436,11 +446,11 @@ private:
     }
   }
 
-  /// The wires of each output stream of an actor.
-  void produce(flow::ActorOp actor, const Wires &all) {
-    Location loc = actor.getLoc();
-    bool isForked = actor.getNumResults() > 1;
-    for (auto [i, value] : llvm::enumerate(actor.getOutputs())) {
+  /// The wires of each output stream of a port.
+  void produce(ValueRange streams, const Wires &all) {
+    Location loc = all.producer->getLoc();
+    bool isForked = streams.size() > 1;
+    for (auto [i, value] : llvm::enumerate(streams)) {
       Wires w = all;
       w.readySlot = unsigned(i);
       if (isForked) {

@@ -6,6 +6,7 @@
 #include "Repeat.h"
 #include "Sharing.h"
 #include "rhizome/Cost/Structure.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include <cmath>
 
@@ -45,6 +46,7 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
     place.context.cost.lutsOfABlock = prices.lutsOfABlock;
     place.context.residents = prices.residents;
     place.context.streaming = prices.streaming;
+    place.context.batch = prices.batch;
     place.context.isAlone = cluster.places.size() == 1 && !place.wire;
   }
   return cluster;
@@ -71,6 +73,23 @@ bool Steering::wantsResident() const {
 
 bool Steering::wantsStreamed() const {
   return wants(*this, WeightHome::Streamed);
+}
+
+int64_t Steering::batch() const {
+  int64_t most = 1;
+  for (const Pin &pin : pins) {
+    auto [before, after] = llvm::StringRef(pin.option).split("batch=");
+    int64_t frames = 0;
+    if (!after.consumeInteger(10, frames))
+      most = std::max(most, frames);
+  }
+  return most;
+}
+
+/// Whether frames may wait for each other: none that is kept from one to the
+/// next one holds them up.
+static bool mayBatch(func::FuncOp network) {
+  return flow::keptBy(network).empty();
 }
 
 /// Whether weights can be read from an off-chip memory.
@@ -241,6 +260,7 @@ public:
       result->lutsOfABlock = prices.lutsOfABlock;
       result->residents = prices.residents;
       result->streaming = prices.streaming;
+      result->batch = prices.batch;
     }
     return result;
   }
@@ -297,6 +317,7 @@ private:
   LogicalResult relieve(MemoryPrices &prices);
   LogicalResult buildPromising();
   FailureOr<Result> plan(double below);
+  LogicalResult batch(Result &result);
   FailureOr<Result> search(MemoryPrices prices);
   FailureOr<std::optional<Result>> withAnyHome(const MemoryPrices &usual,
                                                double &promise);
@@ -336,8 +357,8 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
   }
   if (failed(build(*tried)))
     return failure();
-  const MemoryPrices taken{best->lutsOfABlock, best->residents,
-                           best->streaming};
+  const MemoryPrices taken{best->lutsOfABlock, best->residents, best->streaming,
+                           best->batch};
   if (!best->fits || taken != prices)
     return false;
   lacking = best->meetsGoal && !isOpen() ? Lacking{} : lackingBy(best->limit);
@@ -451,18 +472,40 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   return std::move(*best);
 }
 
+/// Where a memory binds, frames that follow each other may share the weights
+/// that are read from it. Such a plan is taken if it is better.
+LogicalResult Pricing::batch(Result &result) {
+  constexpr int64_t kMost = 16; // frames
+  const bool isRate = goal.kind == Goal::Kind::MaxThroughput ||
+                      (goal.throughput > 0 && !result.meetsGoal);
+  if (!isRate || result.streaming == Streaming::None || !result.fits ||
+      result.limit.kind != Limit::Kind::Bandwidth || !mayBatch(network) ||
+      result.batch >= kMost)
+    return success();
+  auto other =
+      Attempt(network, goal, cluster, steering,
+              {result.lutsOfABlock, result.residents, result.streaming, kMost})
+          .run();
+  if (failed(other))
+    return failure();
+  keepBetter(result, std::move(*other), goal);
+  return success();
+}
+
 FailureOr<Result> Pricing::run(double below) {
   auto result = plan(below);
+  if (succeeded(result) && failed(batch(*result)))
+    return failure();
   if (failed(result) || goal.kind != Goal::Kind::MinLatency ||
       !result->meetsGoal || !result->fits)
     return result;
   // Once, since it takes longer: at the prices of what was best without.
   Goal rest = goal;
   rest.usesRest = true;
-  auto quicker =
-      Attempt(network, rest, cluster, steering,
-              {result->lutsOfABlock, result->residents, result->streaming})
-          .run();
+  auto quicker = Attempt(network, rest, cluster, steering,
+                         {result->lutsOfABlock, result->residents,
+                          result->streaming, result->batch})
+                     .run();
   if (failed(quicker))
     return failure();
   keepBetter(*result, std::move(*quicker), goal);
@@ -477,6 +520,8 @@ FailureOr<Result> Pricing::plan(double below) {
     prices.residents = Residents::All;
   if (steering.wantsStreamed())
     prices.streaming = Streaming::All;
+  if (mayBatch(network))
+    prices.batch = steering.batch();
   if (steering.lutsOfABlock > 0) {
     prices.lutsOfABlock = steering.lutsOfABlock;
     return attempt(prices)->run();

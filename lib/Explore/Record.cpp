@@ -339,7 +339,8 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
         withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
         {result->lutsOfABlock,
          steering.wantsResident() ? Residents::All : Residents::None,
-         steering.wantsStreamed() ? Streaming::All : Streaming::None});
+         steering.wantsStreamed() ? Streaming::All : Streaming::None,
+         steering.batch()});
     OfferCache cache;
     Posed posed(base, allowed, steering, cache);
     result->refused = posed.menu.refused();

@@ -383,6 +383,8 @@ private:
         operands.push_back(streamOf(source));
       auto op = emitBehind(loc, unit.actor, operands,
                            typesOf(region, offer.body, int(i)));
+      if (unit.batch > 1)
+        op->setAttr(kBatch, builder.getI64IntegerAttr(unit.batch));
       streams.emplace_back(op.getOutputs());
     }
     for (auto [i, source] : llvm::enumerate(offer.body.outputs))
@@ -567,6 +569,18 @@ flow::DesignOp buildDesign(func::FuncOp network,
                            std::vector<Selection> &selections,
                            const Border &border, MemoryImages &images) {
   return DesignBuilder(network, border, images).run(selections);
+}
+
+int64_t batchOf(flow::ActorOp op) {
+  auto batch = op->getAttrOfType<IntegerAttr>(kBatch);
+  return batch ? batch.getInt() : 1;
+}
+
+int64_t batchOf(flow::DesignOp design) {
+  int64_t most = 1;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    most = std::max(most, batchOf(op));
+  return most;
 }
 
 Actor actorOf(flow::ActorOp op) {

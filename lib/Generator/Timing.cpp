@@ -6,6 +6,7 @@
 #include "rhizome/Generator/UnitModel.h"
 #include "llvm/Support/Parallel.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 
@@ -129,8 +130,12 @@ static void addBanks(flow::DesignOp design, ProcessNetwork &network) {
                                 op.getUnit().bitsOf(*port) / 8, clockMhz);
 }
 
-ProcessNetwork networkOf(flow::DesignOp design) {
+ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival) {
   ProcessNetwork network;
+  network.isAlone = arrival == Arrival::Alone;
+  if (!network.isAlone)
+    for (auto op : design.getBody().getOps<flow::ActorOp>())
+      network.frames = std::lcm(network.frames, int(batchOf(op)));
   addBanks(design, network);
   DenseMap<Value, int> channel;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
@@ -145,7 +150,11 @@ ProcessNetwork networkOf(flow::DesignOp design) {
       inputs.push_back(channel[v]);
     for (Value v : op.getOutputs())
       outputs.push_back(channel[v]);
+    const size_t before = network.processes.size();
     addProcesses(actorOf(op), network, inputs, outputs);
+    if (!network.isAlone)
+      for (size_t p = before; p < network.processes.size(); ++p)
+        network.processes[p].periods *= network.frames / batchOf(op);
   }
   return network;
 }
@@ -402,10 +411,10 @@ BufferSizing::Run::Run(flow::DesignOp design, Simulation::Memories memories)
       numbers[v] = channel++;
   DenseSet<Value> reached = streamsOfInputs(design);
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    if (Actor actor = actorOf(op); !actor.model().takesTurns(actor) &&
-                                   llvm::count_if(op.getInputs(), [&](Value v) {
-                                     return reached.contains(v);
-                                   }) > 1)
+    if (Actor actor = actorOf(op);
+        batchOf(op) == 1 && !actor.model().takesTurns(actor) &&
+        llvm::count_if(op.getInputs(),
+                       [&](Value v) { return reached.contains(v); }) > 1)
       for (Value v : op.getInputs())
         if (reached.contains(v)) {
           const int index = numbers[v];
@@ -528,7 +537,7 @@ static bool isLarge(const ProcessNetwork &network) {
 LogicalResult BufferSizing::roughly() {
   if (!run->simulation)
     return success();
-  const bool paces = isLarge(run->network);
+  const bool paces = isLarge(run->network) && run->network.frames == 1;
   // A frame takes longest to simulate where memories are read.
   if (failed(run->upTo(paces || readsMemory(run->network) ? 1 : kRoughly)))
     return failure();
@@ -540,7 +549,7 @@ FailureOr<std::optional<Timing>> BufferSizing::fully() {
   if (!run->simulation)
     return std::optional<Timing>();
   int frames = kRoughly;
-  if (isLarge(run->network)) {
+  if (isLarge(run->network) && run->network.frames == 1) {
     auto timing = run->withPace();
     if (failed(timing) || *timing)
       return timing;
@@ -550,6 +559,8 @@ FailureOr<std::optional<Timing>> BufferSizing::fully() {
   if (failed(run->upTo(frames)))
     return failure();
   run->setDepths(/*keepsPace=*/false);
+  if (run->network.frames > 1)
+    return std::optional<Timing>();
   return timingFrom(*run->simulation, run->watched, run->network, run->design);
 }
 
@@ -562,8 +573,32 @@ FailureOr<std::optional<Timing>> sizeBuffers(flow::DesignOp design) {
   return BufferSizing(design).fully();
 }
 
+/// The timing of a design with units that take several frames at once: the
+/// interval is the mean of such a batch, the latency that of a single frame.
+static FailureOr<Timing> timingOfBatches(flow::DesignOp design,
+                                         const ProcessNetwork &network,
+                                         bool waits) {
+  const ProcessNetwork alone = networkOf(design, Arrival::Alone);
+  Simulation simulation(network, {}, memoriesOf(waits),
+                        Simulation::Spans::Omitted);
+  int64_t latency = 0;
+  llvm::parallelFor(0, 2, [&](size_t i) {
+    if (i == 0)
+      simulation.upTo(kShort - 1, aheadOf(network));
+    else
+      latency = latencyAfterFilling(alone, memoriesOf(waits));
+  });
+  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
+  if (run.deadlock)
+    return design.emitError("internal: the design deadlocks: ") << run.blocked;
+  Timing timing = timingOfReading(simulation, network, run.latency());
+  return Timing{timing.intervalCycles / network.frames, latency};
+}
+
 FailureOr<Timing> predictTiming(flow::DesignOp design, bool waits) {
   ProcessNetwork network = networkOf(design);
+  if (network.frames > 1)
+    return timingOfBatches(design, network, waits);
   Simulation simulation(network, {}, memoriesOf(waits),
                         Simulation::Spans::Omitted);
   // Where it waits, the run with full buffers needs nothing of the other one.
@@ -623,7 +658,7 @@ std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
 
 FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
-  ProcessNetwork network = networkOf(design);
+  ProcessNetwork network = networkOf(design, Arrival::Alone);
   // An actor at the border consists of two processes, or with the sink three.
   llvm::StringMap<int64_t> ports;
   int64_t outputs = 0;

@@ -27,6 +27,13 @@ const PlannedMemory *PlannedNode::memory(StringRef name) const {
   return nullptr;
 }
 
+int64_t PlannedNode::batch() const {
+  int64_t most = 1;
+  for (const PlannedActor &actor : actors)
+    most = std::max(most, actor.config.getInteger("batch").value_or(1));
+  return most;
+}
+
 const PlannedNode *Plan::node(StringRef name) const {
   for (const PlannedNode &n : nodes)
     if (n.name == name)

@@ -287,7 +287,8 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     PlannedActor planned;
     planned.name = actor.name;
     planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
-    planned.intervalCycles = gen::serviceCycles(actor);
+    planned.intervalCycles = int64_t(llvm::divideCeil(
+        uint64_t(gen::serviceCycles(actor)), uint64_t(gen::batchOf(op))));
     gen::Resources r = gen::costOf(structure, cost);
     // If rounded, they would not add up to the node's prediction.
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k)

@@ -341,12 +341,14 @@ Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
 /// Frames that a design that reads a memory has begun when the first of them
 /// ends; 0 if it reads none.
 static int64_t framesInFlight(const Plan &plan, const PlannedNode &node) {
-  constexpr int64_t kMost = 32;
+  // In batches there are more, and until they are all there, what readers have
+  // fetched ahead makes the first ones faster.
+  const int64_t most = std::max<int64_t>(32, 8 * node.batch());
   if (llvm::none_of(node.memoryPorts,
                     [](const MemoryPort &p) { return p.bytesPerFrame > 0; }))
     return 0;
   const int64_t interval = std::max<int64_t>(1, plan.predicted.intervalCycles);
-  return std::min(kMost,
+  return std::min(most,
                   (plan.predicted.latencyCycles + interval - 1) / interval);
 }
 
@@ -381,23 +383,31 @@ Expected<SimResult> sim::runVerilator(const Package &package,
     // Frames in flight at once share memories: as many come before those that
     // are counted and after them.
     last = framesInFlight(plan, node);
-    const int64_t least = options.isSerial ? 2
-                          : plan.predicted.intervalCycles < kShortFrame
-                              ? kManyFrames
-                              : kFewFrames;
-    total = std::max(total, last + least) + last;
+    int64_t counted = options.isSerial ? 2
+                      : plan.predicted.intervalCycles < kShortFrame
+                          ? kManyFrames
+                          : kFewFrames;
+    // Of batches, the first ones are not full, and the last one may not be.
+    if (node.batch() > 1) {
+      counted = std::max(counted, 4 * node.batch() + 1);
+      last += node.batch();
+    }
+    total = std::max(total, last + counted) + last;
   }
+  // What takes the place of frames in the last batch goes through afterwards.
+  const int64_t busy = plan.predicted.intervalCycles * node.batch();
   std::vector<std::string> args = {
       "--frames",     std::to_string(prepared.frames),
       "--total",      std::to_string(total),
       "--last",       std::to_string(last),
       "--distances",  options.isSerial ? "1" : "8",
+      "--batch",      std::to_string(node.batch()),
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),
       "--seed",       std::to_string(options.seed),
       "--hang",       std::to_string(hangLimit(plan, frameCycles(options))),
       "--latency",    measure ? "1" : "0",
-      "--busy",       std::to_string(plan.predicted.intervalCycles),
+      "--busy",       std::to_string(busy),
       "--progress",   options.progress ? "1" : "0",
       "--report",     run + "/report.txt"};
   if (plan.tasks.isKeptByFpga())

@@ -18,6 +18,7 @@ class Case:
         self.cell, self.params, self.inputs, self.outputs = cell, params, inputs, outputs
         self.stages, self.predict, self.files = stages, predict, files or {}
         self.depth = params["Depth"]
+        self.early = {}         # stages by which an output is before the others
         self.returns = 0        # cycles, beyond the usual one, for a credit
         self.clocks = 2
         self.extra, self.final, self.errors = [], [], 0

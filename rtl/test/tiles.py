@@ -7,15 +7,9 @@ from cases import Case, Port, cut, maker, number, pick
 from loads import LOAD_CHECK, MEMORY
 
 
-@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "pad": 0,
-        "OutHeight": 1, "TileRows": 1},
-       {"Height": 4, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1, "TileRows": 4,
-        "OutHeight": 4, "spare": 4, "Repeat": 3},
-       {"Height": 6, "KernelH": 1, "StrideH": 3, "OutHeight": 2, "pad": 0, "TileRows": 1},
-       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2},
-       {"Height": 20, "Width": 2, "KernelH": 3, "StrideH": 1, "DilationH": 1, "pad": 1,
-        "OutHeight": 20, "TileRows": 1, "Channels": 1, "Repeat": 1})
-def window_tiled(rng, fixed):
+def drawn_window(rng, fixed):
+    """The parameters that windows read by tiles have in common, without rows that
+    are stored or read together, and the rows that a kernel spans."""
     p = pick(rng, fixed, Elem=(1, 8), Channels=(1, 6), Height=(1, 7), Width=(1, 6),
              KernelH=(1, 4), KernelW=(1, 3), StrideH=(1, 3), StrideW=(1, 3),
              DilationH=[1, 1, 2], DilationW=[1, 1, 2], Repeat=[1, 1, 2, 3],
@@ -29,45 +23,118 @@ def window_tiled(rng, fixed):
     size_w = p["Width"] + p["PadLeft"] + max(low(), extent_w - p["Width"] - p["PadLeft"])
     p["OutHeight"] = fixed.get("OutHeight", (size_h - extent_h) // p["StrideH"] + 1)
     p["OutWidth"] = (size_w - extent_w) // p["StrideW"] + 1
+    p["PadValue"] = number(rng, p["Elem"], True)
+    return p, extent_h
+
+
+def drawn_frames(rng, p, count):
+    """Frames, and the beats in which they come."""
+    words = -(-p["Channels"] // p["Lanes"])
+    frames = [[[[number(rng, p["Elem"], False) for _ in range(words * p["Lanes"])]
+                for _ in range(p["Width"])] for _ in range(p["Height"])] for _ in range(count)]
+    beats = []
+    for frame in frames:
+        for row in frame:
+            flat = sum(row, [])
+            beats += cut(flat, len(flat), p["Lanes"])
+    return frames, beats
+
+
+def read_together(p, frames, rows):
+    """The beats in which these rows of windows of several frames are read; None
+    stands for a frame that anything may be read of."""
+    def lanes(frame, y, x, word):
+        if frame is None:
+            return [None] * p["Lanes"]
+        inside = 0 <= y < p["Height"] and 0 <= x < p["Width"]
+        return [frame[y][x][word * p["Lanes"] + g] if inside else p["PadValue"]
+                for g in range(p["Lanes"])]
+    return [lanes(frame, oy * p["StrideH"] - p["PadTop"] + kh * p["DilationH"],
+                  ox * p["StrideW"] - p["PadLeft"] + kw * p["DilationW"], word)
+            for _ in range(p["Repeat"]) for kh in range(p["KernelH"])
+            for kw in range(p["KernelW"]) for word in range(-(-p["Channels"] // p["Lanes"]))
+            for frame in frames for oy in rows for ox in range(p["OutWidth"])]
+
+
+@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "pad": 0,
+        "OutHeight": 1, "TileRows": 1},
+       {"Height": 4, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1, "TileRows": 4,
+        "OutHeight": 4, "spare": 4, "Repeat": 3},
+       {"Height": 6, "KernelH": 1, "StrideH": 3, "OutHeight": 2, "pad": 0, "TileRows": 1},
+       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "TileRows": 2},
+       {"Height": 20, "Width": 2, "KernelH": 3, "StrideH": 1, "DilationH": 1, "pad": 1,
+        "OutHeight": 20, "TileRows": 1, "Channels": 1, "Repeat": 1})
+def window_tiled(rng, fixed):
+    p, extent_h = drawn_window(rng, fixed)
     p["TileRows"] = fixed.get("TileRows", rng.choice(
         [t for t in range(1, p["OutHeight"] + 1) if p["OutHeight"] % t == 0]))
-    p["PadValue"] = number(rng, p["Elem"], True)
     # Per tile: the oldest row in use, and the rows that must be there from it on.
     clamp = lambda value, top: max(0, min(value, top))
-    oldest = [clamp(row * p["StrideH"] - p["PadTop"], p["Height"])
-              for row in range(0, p["OutHeight"], p["TileRows"])] + [p["Height"]]
+    tops = range(0, p["OutHeight"], p["TileRows"])
+    oldest = [clamp(row * p["StrideH"] - p["PadTop"], p["Height"]) for row in tops] + [p["Height"]]
     tiles = []
-    for at, row in enumerate(range(0, p["OutHeight"], p["TileRows"])):
+    for at, row in enumerate(tops):
         newest = clamp((row + p["TileRows"] - 1) * p["StrideH"] - p["PadTop"] + extent_h - 1,
                        p["Height"] - 1)
         tiles.append((max(newest + 1, oldest[at + 1]) - oldest[at], oldest[at + 1] - oldest[at]))
     p["Rows"] = max(need for need, _ in tiles) + fixed.get("spare", rng.choice([0, 0, 1, 2, 5]))
-    count = -(-p["Channels"] // p["Lanes"])
-    beats_in, beats_out, frames = [], [], 3
-    for _ in range(frames):
-        frame = [[[number(rng, p["Elem"], False) for _ in range(count * p["Lanes"])]
-                  for _ in range(p["Width"])] for _ in range(p["Height"])]
-        for row in frame:
-            flat = sum(row, [])
-            beats_in += cut(flat, len(flat), p["Lanes"])
-
-        def lanes(y, x, word):
-            inside = 0 <= y < p["Height"] and 0 <= x < p["Width"]
-            return [frame[y][x][word * p["Lanes"] + g] if inside else p["PadValue"]
-                    for g in range(p["Lanes"])]
-        for top in range(0, p["OutHeight"], p["TileRows"]):
-            beats_out += [lanes(oy * p["StrideH"] - p["PadTop"] + kh * p["DilationH"],
-                                ox * p["StrideW"] - p["PadLeft"] + kw * p["DilationW"], word)
-                          for _ in range(p["Repeat"]) for kh in range(p["KernelH"])
-                          for kw in range(p["KernelW"]) for word in range(count)
-                          for oy in range(top, top + p["TileRows"])
-                          for ox in range(p["OutWidth"])]
-    row_beats = p["Width"] * count
-    tile_beats = len(beats_out) // frames // len(tiles)
+    frames, beats_in = drawn_frames(rng, p, 3)
+    beats_out = [beat for frame in frames for top in tops
+                 for beat in read_together(p, [frame], range(top, top + p["TileRows"]))]
+    row_beats = len(beats_in) // len(frames) // p["Height"]
+    tile_beats = len(beats_out) // len(frames) // len(tiles)
     return Case("rhz_window_tiled", p, [Port("in", p["Elem"], p["Lanes"], beats_in)],
                 [Port("out", p["Elem"], p["Lanes"], beats_out)], 4,
-                lambda i, o: timing.window_tiled(i[0], o[0], tiles * frames, row_beats,
+                lambda i, o: timing.window_tiled(i[0], o[0], tiles * len(frames), row_beats,
                                                  p["Rows"], tile_beats))
+
+
+@maker({"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 1, "pad": 0,
+        "OutHeight": 1, "Repeat": 1, "Frames": 2, "Places": 2},
+       {"Height": 1, "Width": 1, "KernelH": 1, "KernelW": 1, "Channels": 6, "pad": 0,
+        "OutHeight": 1, "Repeat": 3, "Frames": 4, "Places": 8},
+       {"Height": 3, "Width": 3, "KernelH": 3, "KernelW": 3, "StrideH": 1, "pad": 1,
+        "OutHeight": 3, "DilationH": 1, "Frames": 3, "Places": 5, "Repeat": 2},
+       {"Height": 2, "KernelH": 2, "pad": 3, "OutHeight": 6, "StrideH": 1, "Frames": 2})
+def window_batch(rng, fixed):
+    p, _ = drawn_window(rng, fixed)
+    p["Frames"] = fixed.get("Frames", rng.choice([2, 2, 3, 4, 5]))
+    p["Places"] = fixed.get("Places", p["Frames"] + rng.choice([0, 1, p["Frames"]]))
+    p["Patience"] = fixed.get("Patience", rng.choice([1, 2, 5, 30]))
+    frames, beats_in = drawn_frames(rng, p, 3 * p["Frames"] + 1)
+    positions = p["OutHeight"] * p["OutWidth"]
+    beats = len(read_together(p, [None] * p["Frames"], range(p["OutHeight"])))
+
+    def predict(inputs, outputs):
+        batches = timing.window_batch(inputs[0], outputs[0], outputs[1],
+                                      len(beats_in) // len(frames), p["Places"], p["Frames"],
+                                      p["Patience"], beats, positions)
+        out, left = [], frames
+        for count in batches:
+            here, left = left[:count], left[count:]
+            out += read_together(p, here + [None] * (p["Frames"] - count), range(p["OutHeight"]))
+        return {"out": out, "n": [[count - 1] for count in batches]}
+    case = Case("rhz_window_batch", p, [Port("in", p["Elem"], p["Lanes"], beats_in)],
+                [Port("out", p["Elem"], p["Lanes"], []),
+                 Port("n", (p["Frames"] - 1).bit_length(), 1, [])], 4, predict)
+    case.early = {"n": 3}
+    return case
+
+
+@maker({"Beats": 1, "Frames": 2, "Elem": 1}, {"Frames": 4, "Beats": 3}, {"Frames": 5, "Depth": 65})
+def unbatch(rng, fixed):
+    p = pick(rng, fixed, Elem=(1, 30), Beats=(1, 9), Frames=[2, 3, 4, 8], Depth=[2, 3, 64, 65])
+    newest = [rng.choice([0, p["Frames"] - 1, rng.randrange(p["Frames"])])
+              for _ in range(max(4, 150 // (p["Beats"] * p["Frames"])))]
+    beats = [[number(rng, p["Elem"], False)]
+             for _ in range(len(newest) * p["Frames"] * p["Beats"])]
+    there = [frame <= last for last in newest for frame in range(p["Frames"])
+             for _ in range(p["Beats"])]
+    return Case("rhz_unbatch", p,
+                [Port("in", p["Elem"], 1, beats),
+                 Port("n", (p["Frames"] - 1).bit_length(), 1, [[last] for last in newest])],
+                [Port("out", p["Elem"], 1, [beat for beat, is_there in zip(beats, there) if is_there])],
+                1, lambda i, o: timing.unbatch(i[0], i[1], o[0], there, p["Frames"] * p["Beats"]))
 
 
 @maker({"Words": 1, "Times": 2, "Width": 1, "Beat": 8}, {"Words": 2, "Times": 3, "Beat": 64},

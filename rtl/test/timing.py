@@ -291,6 +291,60 @@ def window_tiled(source, sink, tiles, row_beats, rows, tile_beats):
             progress = True
 
 
+def window_batch(source, out, newest, frame_beats, places, most, patience, beats, positions):
+    """Batches of `most` frames in `beats` beats, the last ones of which read the
+    last of each frame. A batch begins when it is full, or if nothing comes for
+    `patience` cycles; how many frames each has."""
+    complete, freed, batches, begun = [], [], [], 0    # cycles
+    last = -1
+    while True:
+        while source.more():
+            frame = len(source.pops) // frame_beats
+            if frame - places >= len(freed):
+                break
+            cycle = source.visible()
+            if source.pops:
+                cycle = max(cycle, source.pops[-1] + 1)
+            if frame >= places:
+                cycle = max(cycle, freed[frame - places] + 1)
+            source.pop(cycle)
+            if len(source.pops) % frame_beats == 0:
+                complete.append(cycle)
+        if begun == len(complete):
+            return batches
+        last = max(last + 1, newest.credit(), complete[begun] + 1)
+        full = complete[begun + most - 1] + 1 if begun + most <= len(complete) else math.inf
+        for write, after in zip(source.pops, source.pops[1:] + [math.inf]):
+            if last < full and after >= max(last, write + 1 + patience):
+                last = min(full, max(last, write + 1 + patience))
+                break
+        newest.fire(last)
+        count = min(most, sum(cycle < last for cycle in complete[begun:]))
+        for beat in range(beats):
+            last = max(last + 1, out.credit())
+            out.fire(last)
+            frame, place = divmod(beat - (beats - most * positions), positions)
+            if 0 <= frame < count and place == positions - 1:
+                freed.append(last)
+        begun += count
+        batches.append(count)
+
+
+def unbatch(source, newest, sink, there, beats):
+    """Beats pass or are dropped while the number of their batch is there."""
+    cycle = -1
+    for at, passes in enumerate(there):
+        if at % beats == 0:
+            known = newest.visible()
+        cycle = max(cycle + 1, source.visible(), known)
+        if passes:
+            cycle = max(cycle, sink.credit())
+            sink.fire(cycle)
+        source.pop(cycle)
+        if at % beats == beats - 1:
+            newest.pop(cycle)
+
+
 def shared_weights(values, weights, sink, firings, pieces):
     """Firings that take a beat of `values`; the first one of a group has new
     weights, whole words of `pieces` beats that are gathered before: (is it the

@@ -15,6 +15,12 @@ def Flight : Optional<"flight", 0, 0, 65536,
   let InHardware = 0;
 }
 
+// Of weights that several frames share.
+def Batch : Optional<"batch", 1, 1, 65536,
+                     "frames for which its rounds are read once"> {
+  let InHardware = 0;
+}
+
 def MemReader : Unit<"mem_reader"> {
   let Summary = "a segment of a memory as a stream, round after round, fetched "
                 "ahead";
@@ -27,10 +33,10 @@ def MemReader : Unit<"mem_reader"> {
     Optional<"Page", 0, 0, 2147483647,
              "the page of 4 KiB on which the segment begins">,
     Optional<"Group", 1, 1, 256, "bursts that are asked for in a row">,
-    Turn, Flight, Depth, FrameBeats
+    Turn, Flight, Batch, Depth, FrameBeats
   ];
   let Ports = [
-    Axi4Read<"m_axi", "DataWidth", "frameBeats * (DataWidth / 8)", "Burst",
+    Axi4Read<"m_axi", "DataWidth", "frameBeats * (DataWidth / 8) / batch", "Burst",
              "flight ? flight : ceilDiv(Depth, std::min(Words, Burst)) + ceilDiv(Depth, Words)",
              "Page", "turn">,
     StreamOut<"out", "DataWidth", "frameBeats">

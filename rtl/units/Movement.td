@@ -52,6 +52,23 @@ def Select : Unit<"select"> {
   let Characterized = ["concat"];
 }
 
+def Unbatch : Unit<"unbatch"> {
+  let Summary = "the frames of a batch that are there, without what stands for "
+                "the others";
+  let Latency = "1 + V";
+  let Module = [rhz_unbatch];
+  let Parameters = [
+    BeatWidth<"Elem", "bits of a beat">,
+    Count<"Beats", "beats of a frame">,
+    Parameter<"Frames", 2, 65536, "frames of a batch">,
+    Depth
+  ];
+  let Ports = [StreamIn<"in", "Elem", "Frames * Beats">,
+               StreamIn<"n", "addressBits(Frames)", "1">,
+               StreamOut<"out", "Elem", "Beats">];
+  let Characterized = ["concat"];
+}
+
 def Reorder : Unit<"reorder"> {
   let Summary = "blocks of beats rearranged by a memory of addresses";
   let Latency = "3 + V";

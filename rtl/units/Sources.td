@@ -130,8 +130,11 @@ def rhz_window_slot : Source<[rhz_counter]>;
 def rhz_window_parallel : Source<[
     rhz_counter, rhz_window_slot, rhz_delay, rhz_at_least, rhz_sdpram,
     rhz_mux]>;
-def rhz_window_tiled : Source<[
+def rhz_window_tiles : Source<[
     rhz_counter, rhz_at_least, rhz_delay, rhz_sdpram, rhz_valid, rhz_outbuf]>;
+def rhz_window_tiled : Source<[rhz_window_tiles]>;
+def rhz_window_batch : Source<[rhz_window_tiles, rhz_outbuf]>;
+def rhz_unbatch : Source<[rhz_counter, rhz_outbuf]>;
 def rhz_window : Source<[
     rhz_window_serial, rhz_window_parallel, rhz_counter, rhz_at_least,
     rhz_valid, rhz_outbuf]>;

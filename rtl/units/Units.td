@@ -10,8 +10,8 @@ include "Memory.td"
 include "Circuit.td"
 
 def Units : UnitList<[
-    Window, WindowTiled, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
+    Window, WindowTiled, WindowBatch, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
     TurnsResident, TurnsStreamed, Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
-    Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
+    Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Unbatch, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
     MemReader, LoadReader, Circuit]>;

@@ -140,6 +140,7 @@ SUITES = {
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,
+    "weights-batches": weights.batches,
     "wheel": wheels.wheel,
     "python": python.python,
     "python-documents": python.documents,

@@ -49,8 +49,8 @@ def kinds(suite):
     return path
 
 
-def simulated(suite, package, label, *options):
-    result = suite.run("simulate", package, "--level", "rtl", "-n", "3",
+def simulated(suite, package, label, *options, frames=3):
+    result = suite.run("simulate", package, "--level", "rtl", "-n", str(frames),
                        "--json", *options)
     answer = result.json or {}
     suite.check(result.status == 0 and answer.get("mismatches") == 0,
@@ -221,6 +221,49 @@ def streamed(suite, kinds_model):
         near(suite, simulated(suite, package, "each kind"), "each kind")
         simulated(suite, package, "each kind", "--stalls-in", "40",
                   "--stalls-out", "30")
+
+
+def batches(suite):
+    """Frames share weights that are read from a memory: as many as a steering
+    file says, whatever their number, at as many times the rate."""
+    model, package = mlp(suite), suite.work / "batch.rhz"
+    alone = suite.run("explore", model, "--device", BLOCK, "--goal",
+                      "min-latency", "--weights", "streamed", "--json")
+    names = [o["name"] for n in (alone.json or {}).get("nodes", [])
+             for o in n["operations"] if o["option"].startswith(WEIGHTED)]
+    suite.check(alone.status == 0 and len(names) == 5
+                and "batch=" not in alone.out,
+                f"batches: none where the latency is the goal: {names}", alone.command)
+    steer = suite.work / "batch.yaml"
+    steer.write_text("nodes:\n" + "".join(
+        f"  {name}: {{option: 'stream/matvec?weights=streamed&batch=4'}}\n"
+        for name in names))
+    built = suite.run("compile", model, "--device", BLOCK, "--goal",
+                      "max-throughput", "--steer", steer, "-o", package)
+    if not suite.check(built.status == 0 and "up to 4 frames" in built.out,
+                       f"batches: compiles, and says it {built.message}",
+                       built.command):
+        return
+    options, plan = options_of(package)
+    suite.check(sum("batch=4" in o for o in options.values()) == 5,
+                f"batches: each layer has one: {options}")
+    slow = alone.json["predicted"]["interval_cycles"]
+    fast = plan["predicted"]["interval_cycles"]
+    suite.check(3.6 * fast <= slow <= 4.4 * fast,
+                f"batches: {fast} cycles a frame, {slow} without")
+    near(suite, simulated(suite, package, "batches"), "batches")
+    for frames in (1, 3, 8, 9):
+        simulated(suite, package, f"batches, {frames} frames", "--stalls-in",
+                  "40", "--stalls-out", "30", frames=frames)
+    again = suite.work / "batch-again.rhz"
+    result = suite.run("compile", model, "--device", BLOCK, "--plan", package,
+                       "-o", again, "--json")
+    suite.check(result.status == 0
+                and plans.hardware(package) == plans.hardware(again),
+                "batches: --plan gives the same hardware", result.command)
+    result = suite.run("run", package, "--driver", "simulation", "-n", "5")
+    suite.check(result.status == 0, f"batches: the driver runs it "
+                f"{result.message if result.status else ''}", result.command)
 
 
 def mlp(suite):

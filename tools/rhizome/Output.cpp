@@ -299,6 +299,10 @@ void cli::printMemories(const Plan &plan) {
         outs() << "; the units alone would reach " << rateText(alone)
                << " per second";
       outs() << "\n";
+      if (node.batch() > 1)
+        outs() << "  batch      weights are read once for up to "
+               << node.batch()
+               << " frames that follow each other; one alone takes as long\n";
     }
 }
 

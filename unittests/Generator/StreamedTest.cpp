@@ -193,6 +193,66 @@ void runTiled(uint64_t seed, bool measure) {
 TEST(Streamed, TilesOfPositionsShareWeights) { runTiled(201, false); }
 TEST(Streamed, TilesAreMeasuredAsPredicted) { runTiled(301, true); }
 
+/// The frames that share weights.
+int64_t batchOf(const gen::Offer &offer) {
+  for (const gen::Body::Unit &unit : offer.body.units)
+    if (unit.actor.is<unit::WindowBatch>())
+      return unit.actor.get("Frames");
+  return 1;
+}
+
+/// Two layers whose weights are used by a batch of frames before others come,
+/// of as many or of different numbers. Three frames fill no batch of four.
+void runBatched(uint64_t seed, bool measure) {
+  for (Layer layer : {Layer::Dense, Layer::Vectors, Layer::Conv}) {
+    SCOPED_TRACE("layer " + std::to_string(int(layer)) + ", seed " +
+                 std::to_string(seed));
+    MLIRContext context;
+    NetworkBuilder n(context, seed++);
+    const int64_t height = layer == Layer::Dense ? 1 : n.draw(2, 3);
+    n.begin({1, height, layer == Layer::Conv ? n.draw(2, 3) : 1,
+             2 * (measure ? n.draw(16, 24) : n.draw(4, 12))},
+            n.drawType(8));
+    NetworkBuilder::Conv conv;
+    // Measured are layers whose weights are more than a reader fetches ahead.
+    conv.out = measure ? n.draw(64, 96) : n.draw(8, 24);
+    conv.weightBits = measure ? 8 : n.draw(2, 8);
+    conv.bias = n.coin();
+    conv.kh = 2;
+    conv.pads[0] = 1;
+    if (layer == Layer::Dense)
+      n.flatten();
+    if (layer == Layer::Conv)
+      n.conv("first", conv);
+    else
+      n.dense("first", conv.out, conv.weightBits, conv.bias);
+    n.requantize("first", n.drawType(8), n.coin(), n.coin());
+    n.flatten();
+    n.dense("last", n.draw(4, 12), n.draw(2, 8), n.coin());
+    func::FuncOp network = n.end();
+    gen::DeviceContext device = deviceOf(n);
+    device.memories[0].bytesPerS = 400'000'000;
+    device.memories[0].portBits = 32;
+    device.batch = 4;
+    auto selections = test::drawSelections(
+        n, network, device, [&](Operation *op, const gen::Offer &o) {
+          if (!isa<osa::Conv2dOp, osa::DenseOp>(op))
+            return o.generator == "stream";
+          return batchOf(o) == (osa::nodeName(op) == "first" ? 4 : 2);
+        });
+    test::LayerRun left;
+    test::runLayer(n, network, selections, device, measure, &left,
+                   /*tolerance=*/0.03);
+    EXPECT_EQ(llvm::count(left.kinds, "window_batch"), 2);
+    EXPECT_EQ(llvm::count(left.kinds, "unbatch"), 2);
+    if (::testing::Test::HasFailure())
+      return;
+  }
+}
+
+TEST(Streamed, FramesShareWeights) { runBatched(401, false); }
+TEST(Streamed, BatchesAreMeasuredAsPredicted) { runBatched(501, true); }
+
 TEST(Streamed, IsOfferedWhereItIsAllowed) {
   MLIRContext context;
   NetworkBuilder n(context, 1);

@@ -138,6 +138,8 @@ struct Steering {
   bool wantsResident() const;
   /// Whether it names options that read them for every frame.
   bool wantsStreamed() const;
+  /// The most frames that such an option reads them once for.
+  int64_t batch() const;
 };
 
 /// The offer taken for an operation, or for a region that it is part of.
@@ -197,6 +199,8 @@ struct Result {
   gen::Residents residents = gen::Residents::None;
   /// Which weights it could read from an off-chip memory for every frame.
   gen::Streaming streaming = gen::Streaming::None;
+  /// The most frames that could share them.
+  int64_t batch = 1;
   Limit limit;                 ///< what prevents a better plan, or any
   std::vector<Split> splits;   ///< in the network as the model has it
   std::vector<Repeat> repeats; ///< likewise

@@ -28,6 +28,8 @@ struct DieRow {
 inline constexpr const char *kDie = "rhizome.die";
 /// On a crossing: the die that sends.
 inline constexpr const char *kFromDie = "rhizome.from_die";
+/// On an actor that works on several frames at once: their number.
+inline constexpr const char *kBatch = "rhizome.batch";
 
 /// What a design needs to know about its surroundings.
 struct Border {
@@ -65,10 +67,20 @@ Actor actorOf(flow::ActorOp op);
 /// design takes its first beat; 0 for a design without such memories.
 int64_t loadCycles(flow::DesignOp design);
 
-/// The processes and channels of a design, one channel per stream.
-ProcessNetwork networkOf(flow::DesignOp design);
+/// The frames that an actor takes at once, and the most that one of a design's
+/// does.
+int64_t batchOf(flow::ActorOp op);
+int64_t batchOf(flow::DesignOp design);
 
-/// Interval and latency of a design, in cycles.
+/// How frames come: one after another, so that units which take several at once
+/// find them there, or one by itself.
+enum class Arrival : uint8_t { Steady, Alone };
+/// The processes and channels of a design, one channel per stream.
+ProcessNetwork networkOf(flow::DesignOp design,
+                         Arrival arrival = Arrival::Steady);
+
+/// Interval and latency of a design, in cycles: the interval of frames that
+/// follow each other, the latency of one that comes alone.
 struct Timing {
   double intervalCycles = 0;
   int64_t latencyCycles = 0;
@@ -97,7 +109,7 @@ followFrame(flow::DesignOp design, llvm::ArrayRef<std::vector<int64_t>> offers);
 /// When an actor of a design works on each of the first frames.
 struct ActorSpans {
   std::string actor, node; ///< the actor's name, the model node's
-  /// Per frame the cycles of its first and last firing.
+  /// Per frame, or batch of frames, the cycles of its first and last firing.
   std::vector<std::pair<int64_t, int64_t>> frames;
 };
 /// From the empty pipeline, with a source that always offers.

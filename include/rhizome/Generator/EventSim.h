@@ -104,6 +104,12 @@ struct ProcessNetwork {
   std::vector<Process> processes;
   std::vector<TokenQueue> channels;
   std::vector<MemoryBank> memories;
+  /// Frames of the design that are one of the network's, since units take as
+  /// many at once.
+  int frames = 1;
+  /// Whether units that take several frames at once do not wait for them: how a
+  /// frame goes through that comes alone.
+  bool isAlone = false;
   int addChannel(std::string name, int64_t capacity, int64_t latency) {
     channels.push_back({capacity, latency, std::move(name)});
     return int(channels.size()) - 1;

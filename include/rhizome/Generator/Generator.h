@@ -38,6 +38,9 @@ struct DeviceContext {
   std::vector<Memory> memories; ///< off-chip, at most kMemories
   Residents residents = Residents::None;
   Streaming streaming = Streaming::None;
+  /// The most frames that may share weights from a memory while these are
+  /// read once.
+  int64_t batch = 1;
   /// Whether it stands alone, with a memory from which it can be loaded.
   bool isAlone = true;
 

@@ -24,6 +24,9 @@ struct Body {
     /// The value whose elements they carry: null for those of the
     /// region's result if the stream is one, otherwise of its first input.
     std::vector<mlir::Type> elements = {};
+    /// Frames that it works on at once. Its parameters are then those for all
+    /// of them together.
+    int64_t batch = 1;
   };
   std::vector<Unit> units;
   std::vector<Source> outputs; ///< of the region

@@ -28,6 +28,14 @@ Actor makeWindow(const osa::Window &window, int64_t width, int64_t padValue,
 Actor makeWindowTiled(const osa::Window &window, int64_t width,
                       int64_t padValue, int64_t lanes, int64_t repeat,
                       int64_t tileRows);
+/// A window that reads all positions of `frames` frames together in the same
+/// way, and while it does, stores as many more. Its second stream has a beat
+/// for each such batch.
+Actor makeWindowBatch(const osa::Window &window, int64_t width,
+                      int64_t padValue, int64_t lanes, int64_t repeat,
+                      int64_t frames);
+/// Takes the frames of a batch apart, which have this format.
+Actor makeUnbatch(const BeatFormat &format, int64_t frames);
 /// The fewest pixels per beat (a power of two) that transfer a frame within
 /// this many cycles.
 int64_t pixelsInFor(const osa::Window &window, int64_t cycles);

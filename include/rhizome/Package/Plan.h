@@ -207,6 +207,9 @@ struct PlannedNode {
   std::vector<PlannedSegment> segments;
   /// Null if there is none with that name.
   const PlannedMemory *memory(llvm::StringRef name) const;
+  /// The most frames that share weights which are read from a memory; 1 if each
+  /// has them read for itself.
+  int64_t batch() const;
 };
 
 /// The client's name as an end of a channel, and its address.

@@ -267,7 +267,11 @@ LogicalResult ActorOp::verify() {
         "C5: needs gates, the datapath of its kind is generated");
   if (!unit->kind().isGenerated() && !getGates().empty())
     return emitOpError("C5: takes no gates, its kind is a module of a library");
-  if (getNumResults() > 1 && getInputs().size() == 1)
+  const bool isOnePort =
+      llvm::count_if(unit->kind().ports, [](const unit::Port &port) {
+        return port.protocol == unit::Protocol::Stream && !port.isInput;
+      }) == 1;
+  if (isOnePort && getNumResults() > 1 && getInputs().size() == 1)
     for (Type type : getResultTypes())
       if (type != getInputs()[0].getType())
         return emitOpError(

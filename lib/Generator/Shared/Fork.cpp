@@ -98,6 +98,8 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   units.push_back(std::make_unique<CrossingUnit>());
   units.push_back(makeStateUnit());
   units.push_back(makeWindowTiledUnit());
+  units.push_back(makeWindowBatchUnit());
+  units.push_back(makeUnbatchUnit());
   units.push_back(makeMemReaderUnit());
   units.push_back(makeLoadReaderUnit());
   return units;

@@ -7,6 +7,8 @@
 namespace rhizome::gen {
 std::unique_ptr<UnitModel> makeWindowUnit();
 std::unique_ptr<UnitModel> makeWindowTiledUnit();
+std::unique_ptr<UnitModel> makeWindowBatchUnit();
+std::unique_ptr<UnitModel> makeUnbatchUnit();
 std::unique_ptr<UnitModel> makeGearboxUnit();
 /// Of axis_in, or of axis_out.
 std::unique_ptr<UnitModel> makeBorderUnit(bool enters);

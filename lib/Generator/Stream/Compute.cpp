@@ -117,24 +117,31 @@ struct Folding {
   /// If so: the rows of positions that use a weight one after another; 0: one
   /// position.
   int64_t tileRows = 0;
+  /// Frames whose positions, all of them, do so.
+  int64_t batch = 1;
 
   /// As an offer remembers it until it is complete.
   OfferSketch numbers() const {
     return {pe,       lanes,         simd,
             parallel, pixelsIn,      pixelsOut,
-            style,    int64_t(home), streamed ? 1 + tileRows : 0};
+            style,    int64_t(home), streamed ? 1 + tileRows : 0,
+            batch};
   }
   static Folding of(llvm::ArrayRef<int64_t> n) {
     return {n[0],      n[1],
             n[2],      n[3] != 0,
             n[4],      n[5],
             n[6],      Residents(n[7]),
-            n[8] != 0, std::max<int64_t>(n[8] - 1, 0)};
+            n[8] != 0, std::max<int64_t>(n[8] - 1, 0),
+            n[9]};
   }
 };
 
 Actor windowOf(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
+  if (f.batch > 1)
+    return makeWindowBatch(p.w, p.x.width, p.padValue, f.lanes,
+                           ceilDiv(p.groupOut(), f.pe), f.batch);
   if (f.tileRows)
     return makeWindowTiled(p.w, p.x.width, p.padValue, f.lanes,
                            ceilDiv(p.groupOut(), f.pe), f.tileRows);
@@ -148,7 +155,8 @@ Actor windowOf(const Reduction &p, const Folding &f) {
   return makeWindow(p.w, p.x.width, p.padValue, r);
 }
 
-/// What follows from a folding: counts per frame, and the formats of streams.
+/// What follows from a folding: counts per frame, or per batch of frames, and
+/// the formats of streams.
 struct Folded {
   int64_t words = 0;    ///< of the window, for a pixel
   int64_t columns = 0;  ///< firings for a row of results
@@ -165,12 +173,12 @@ struct Folded {
     const bool lanewise = p.kind != Kind::MatVec;
     words = ceilDiv(w.channels, f.lanes);
     columns = ceilDiv(w.outWidth, f.pixelsOut);
-    positions = f.tileRows ? f.tileRows * w.outWidth : 1;
+    positions = f.tileRows ? f.batch * f.tileRows * w.outWidth : 1;
     outFolds = lanewise ? words : p.groups * ceilDiv(p.groupOut(), f.pe);
     folds = words / (lanewise ? words : p.groups) * (f.parallel ? 1 : p.taps());
     chunk = p.x;
     int64_t lanes = f.pixelsOut * (f.parallel ? p.taps() : 1) * f.lanes;
-    results = w.outHeight * columns * outFolds;
+    results = f.batch * w.outHeight * columns * outFolds;
     readCycles = results * folds;
     chunk.lanes = chunk.row = lanes;
     chunk.count = lanes * readCycles;
@@ -198,7 +206,8 @@ struct Streamed {
   const Memory &memory;
   int64_t port;
   WeightBeats weights;
-  int64_t segment, rounds; ///< beats of all weights; times per frame
+  int64_t segment, rounds; ///< beats of all weights; times per batch
+  int64_t batch;
 
   Streamed(const Reduction &p, const Folding &f, const Folded &folded,
            const DeviceContext &device)
@@ -211,18 +220,23 @@ struct Streamed {
         segment((isReplayed(p) ? 1 : folded.outFolds) * weights.perResult()),
         rounds(isReplayed(p)
                    ? 1
-                   : folded.results / folded.outFolds / folded.positions) {}
+                   : folded.results / folded.outFolds / folded.positions),
+        batch(f.batch) {}
   static bool isReplayed(const Reduction &p) {
     return p.kind == Kind::Depthwise;
   }
   int64_t beats() const { return segment * rounds; }
-  double bytes() const { return double(beats() * port / 8); }
+  /// Per frame.
+  double bytes() const { return double(beats() * port / 8) / double(batch); }
   int64_t cycles(const DeviceContext &device) const {
     return int64_t(bytes() / memory.bankBytesPerS(device.clockMhz) *
                    device.clockMhz * 1e6);
   }
   Actor reader(const DeviceContext &device) const {
-    return weightReader(memory, device.clockMhz, segment, rounds);
+    Actor reader = weightReader(memory, device.clockMhz, segment, rounds);
+    if (batch > 1)
+      reader.set("batch", batch);
+    return reader;
   }
   /// For a depthwise unit: what is between it and the reader.
   Actor replay(const Folded &folded) const {
@@ -331,6 +345,19 @@ BeatFormat outputOf(const Reduction &p, const Folding &f) {
   return out.canonical();
 }
 
+/// For each batch, the number of the last frame in it.
+Body::Unit batchWindow(Actor window, const BeatFormat &chunk,
+                       MLIRContext *context) {
+  BeatFormat newest;
+  newest.width = window.kind().ports.back().width(window.params.data());
+  return {std::move(window),
+          {{-1, 0}},
+          {chunk, newest},
+          {Type(), RankedTensorType::get(
+                       {1}, num::IntType::getFull(context, false,
+                                                  unsigned(newest.width)))}};
+}
+
 /// Everything of an offer but what finishing it adds.
 Offer makeOffer(const Reduction &p, const Folding &f,
                 const DeviceContext &device) {
@@ -341,8 +368,14 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     streamed.emplace(p, f, folded, device);
   Offer offer;
   offer.inputs = {inputOf(p, f)};
-  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed + (f.tileRows > 0));
-  offer.body.chain(windowOf(p, f), folded.chunk.canonical());
+  MLIRContext *context = p.inputType.getContext();
+  offer.body.units.reserve(2 + (f.simd > 0) + f.streamed + (f.tileRows > 0) +
+                           (f.batch > 1));
+  if (f.batch > 1)
+    offer.body.units.push_back(
+        batchWindow(windowOf(p, f), folded.chunk.canonical(), context));
+  else
+    offer.body.chain(windowOf(p, f), folded.chunk.canonical());
   if (f.simd)
     offer.body.chain(folded.converter(), folded.narrow.canonical());
   const BeatFormat out = outputOf(p, f);
@@ -350,7 +383,6 @@ Offer makeOffer(const Reduction &p, const Folding &f,
   if (!streamed) {
     offer.body.chain(std::move(unit), out);
   } else {
-    MLIRContext *context = p.inputType.getContext();
     const int values = int(offer.body.units.size()) - 1;
     offer.body.units.push_back(readerUnit(
         streamed->reader(device), streamed->port, streamed->beats(), context));
@@ -361,19 +393,29 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     std::optional<Actor> reorder = reorderOf(p, f, folded);
     BeatFormat results = out;
     std::vector<Type> elements;
-    if (reorder) {
+    if (reorder || f.batch > 1) {
       results.row = results.lanes;
       results.count = folded.results * results.lanes;
       elements = {RankedTensorType::get(
           {results.count},
           cast<RankedTensorType>(p.outputType).getElementType())};
     }
-    offer.body.units.push_back({std::move(unit),
-                                {{values, 0}, {last, 0}},
-                                {results},
-                                std::move(elements)});
+    offer.body.units.push_back(
+        {std::move(unit), {{values, 0}, {last, 0}}, {results}, elements});
     if (reorder)
-      offer.body.units.push_back({std::move(*reorder), {{last + 1, 0}}, {out}});
+      offer.body.units.push_back(
+          {std::move(*reorder),
+           {{last + 1, 0}},
+           {f.batch > 1 ? results : out},
+           f.batch > 1 ? elements : std::vector<Type>()});
+    if (f.batch > 1) {
+      for (Body::Unit &unit : offer.body.units)
+        unit.batch = f.batch;
+      const int before = int(offer.body.units.size()) - 1;
+      offer.body.units.push_back(
+          {makeUnbatch(out, f.batch), {{before, 0}, {0, 1}}, {out}});
+      offer.body.units.back().batch = f.batch;
+    }
     offer.body.outputs = {{int(offer.body.units.size()) - 1, 0}};
   }
   const int64_t simd = folded.simd;
@@ -392,7 +434,10 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                         : f.parallel ? "window"
                                      : "word")
       .add("pixels", f.pixelsOut);
-  if (f.tileRows) {
+  if (f.batch > 1) {
+    offer.key.add("batch", f.batch);
+    offer.summary += ", " + counted(f.batch, "frame") + " a weight";
+  } else if (f.tileRows) {
     offer.key.add("tile", folded.positions);
     offer.summary += ", " + counted(folded.positions, "position") + " a weight";
   }
@@ -438,6 +483,9 @@ public:
   /// Of a folding; `known` is the price of its computing unit from an earlier
   /// exploration, or will be.
   Offer sketch(const Folding &f, KnownUnit *known);
+  /// Whether a batch leaves a memory more than one of half as many frames: at
+  /// the rate of the unit, a 16th of its time at least.
+  bool relieves(Folding f) const;
   /// Whether the last one has weights in blocks of memory.
   bool usesBlocks = false;
 
@@ -469,6 +517,13 @@ private:
   }
 };
 
+bool Sketcher::relieves(Folding f) const {
+  constexpr int64_t kShare = 16;
+  const Folded folded(p, f);
+  return kShare * Streamed(p, f, folded, device).cycles(device) >=
+         folded.firings / f.batch;
+}
+
 Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   const Folded folded(p, f);
   Offer offer;
@@ -485,7 +540,7 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
       p.kind == Kind::MatVec ? ceilDiv(p.groupOut(), f.pe) : 1;
   Key window{f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut};
   if (f.tileRows)
-    window = {f.lanes, repeat, -1, f.tileRows, 0};
+    window = {f.lanes, repeat, -1, f.tileRows, f.batch};
   add(priceOf(windows, window, [&] { return windowOf(p, f); }));
   if (f.simd)
     add(priceOf(converters,
@@ -528,11 +583,17 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   usesBlocks = priced.usesBlocks;
   if (std::optional<Actor> reorder = reorderOf(p, f, folded))
     add(prices.finish(*reorder));
+  if (f.batch > 1) {
+    Actor unbatch = makeUnbatch(offer.outputs[0], f.batch);
+    add(prices.finish(unbatch));
+  }
   const osa::Window &w = p.w;
   int64_t writeCycles = f.pixelsIn > 1 ? w.height * ceilDiv(w.width, f.pixelsIn)
                                        : w.height * w.width * folded.words;
   offer.busyCycles =
-      std::max({firings, folded.readCycles, writeCycles, memoryCycles});
+      std::max({ceilDiv(firings, f.batch),
+                ceilDiv(folded.readCycles + (f.batch > 1), f.batch),
+                writeCycles, memoryCycles});
   return offer;
 }
 } // namespace
@@ -684,12 +745,19 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
       f.home = Residents::None;
       f.streamed = true;
       offer(f);
-      if (device.streaming == Streaming::All && p.kind == Kind::MatVec &&
-          p.groups == 1 && !f.parallel && !f.simd)
+      if (p.kind != Kind::MatVec || p.groups > 1 || f.parallel || f.simd)
+        continue;
+      if (device.streaming == Streaming::All)
         for (int64_t rows : tilesOf(p.w)) {
           f.tileRows = rows;
           offer(f);
         }
+      // All positions of a frame, and those of several.
+      f.tileRows = p.w.outHeight;
+      for (f.batch = 2; f.batch <= device.batch && sketcher.relieves(f);
+           f.batch *= 2)
+        offer(f);
+      f.batch = 1;
     }
   KnownUnits::put(op, device, std::move(known));
   return offers;

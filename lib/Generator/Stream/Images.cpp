@@ -195,8 +195,9 @@ void buildCompute(Operation *op, Offer &offer, MemoryImages &images) {
   });
   if (isStreamed) {
     setSegment(offer.body, std::move(image), images);
-    if (Actor &reorder = offer.body.back(); reorder.is<unit::Reorder>())
-      setTileOrder(reorder, unit.get("Positions"), outFolds, images);
+    for (Body::Unit &reorder : offer.body.units)
+      if (reorder.actor.is<unit::Reorder>())
+        setTileOrder(reorder.actor, unit.get("Positions"), outFolds, images);
   } else {
     file("WeightFile", "_weights.hex", std::move(image));
   }

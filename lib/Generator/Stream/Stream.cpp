@@ -37,9 +37,12 @@ static Manner mannerOf(const Actor &unit) {
 }
 
 Actor &stream::computing(Body &body) {
-  Actor &last = body.back();
-  const bool isTiled = body.units.size() > 1 && last.is<unit::Reorder>();
-  return isTiled ? body.units[body.units.size() - 2].actor : last;
+  // What puts results of tiles in order, and takes batches apart, is after it.
+  size_t at = body.units.size() - 1;
+  while (at > 0 && (body.units[at].actor.is<unit::Unbatch>() ||
+                    body.units[at].actor.is<unit::Reorder>()))
+    --at;
+  return body.units[at].actor;
 }
 
 /// The last words of an offer's key and of its summary.

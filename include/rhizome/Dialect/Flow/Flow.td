@@ -244,8 +244,8 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     - (C4) operands and results are the kind's stream ports, each as wide as the
       port is with these parameters.
     - (C5) `gates` are there if and only if the kind's datapath is generated.
-    - (C6) what has one input and gives several streams copies it: all have its
-      type.
+    - (C6) what has one input and gives several streams from one port copies
+      it: all have its type.
     - (C7) the block of `gates` takes the clock, i1, and an input beat, and its
       terminator gives an output beat.
     - (C8) a frame of each stream has as many beats as its port takes with these
