@@ -665,8 +665,10 @@ func::FuncOp foldAs(func::FuncOp network, const std::vector<Repeat> &repeats,
   if (repeats.empty())
     return network;
   auto refuse = [&](const Repeat &repeat, StringRef why) {
-    refused.push_back({repeat.of.node, repeat.of.op, why.str(),
-                       "'rhizome explore' lists the blocks that repeat"});
+    refused.push_back(
+        {repeat.of.node, repeat.of.op, why.str(),
+         "blocks have equal operations, shapes and bits, and each "
+         "takes one value, from the one before"});
     return network;
   };
   if (!flow::keptBy(network).empty())

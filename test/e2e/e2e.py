@@ -125,6 +125,7 @@ SUITES = {
     "shared-units": shared.shared,
     "shared-homes": shared.shared_homes,
     "shared-blocks": shared.shared_blocks,
+    "repeated-blocks": shared.repeated_blocks,
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,

@@ -76,6 +76,14 @@ def made(suite, label, model, *options, device=DEVICE):
     return package, json.loads((package / "plan.json").read_text())
 
 
+def apart(suite, label, model):
+    """A steering file with which blocks that repeat are no body."""
+    node = next(n for n in model.graph.node if n.op_type in ("Gemm", "Conv"))
+    steer = suite.work / f"{label}.yaml"
+    steer.write_text(f"repeats: {{{node.name or node.output[0]}: 1}}\n")
+    return steer
+
+
 def sharers(plan):
     """The operations on a shared unit, with what the plan says of them."""
     return {o["name"]: o["text"] for o in plan["nodes"][0]["operations"]
@@ -105,7 +113,8 @@ def shared(suite):
     import onnx
     model = suite.work / "perceptron.onnx"
     onnx.save(perceptron(kit), model)
-    package, plan = made(suite, "low", model, "--goal", "min-resources")
+    package, plan = made(suite, "low", model, "--goal", "min-resources",
+                         "--steer", apart(suite, "apart", perceptron(kit)))
     if not plan:
         return
     mine = sharers(plan)
@@ -134,7 +143,8 @@ def shared(suite):
         suite.check(a["lut"] < 0.95 * b["lut"] and a["ff"] < 0.95 * b["ff"],
                     f"{a}, with own units {b}")
     # One unit has no time for this rate.
-    _, fast = made(suite, "fast", model, "--goal", "throughput=20000/s")
+    _, fast = made(suite, "fast", model, "--goal", "throughput=20000/s",
+                   "--steer", apart(suite, "apart", perceptron(kit)))
     if fast:
         suite.check(fast["predicted"]["interval_cycles"] <= 5000
                     and not sharers(fast), f"own units: {fast['predicted']}")
@@ -222,7 +232,9 @@ def shared_blocks(suite):
         model = suite.work / f"blocks{count}.onnx"
         onnx.save(blocks(kit, count, size=4), model)
         package, plan = made(suite, f"blocks{count}", model, "--goal",
-                             "min-resources", device="xc7a100t")
+                             "min-resources", "--steer",
+                             apart(suite, f"apart{count}", blocks(kit, count)),
+                             device="xc7a100t")
         if not plan:
             return
         suite.check(len(sharers(plan)) >= count,
@@ -233,6 +245,88 @@ def shared_blocks(suite):
     suite.check(seen[24] < 2.5 * seen[6], f"lines of RTL: {seen}")
 
 
+def bodies(plan):
+    return {r["name"]: r["trips"] for r in plan.get("repeats", [])}
+
+
+def chain(kit, count, size=16):
+    """Equal dense blocks."""
+    b = kit.Builder(seed=5)
+    v = b.quantized(b.input([1, size], name="x"), 1 / 8)
+    for _ in range(count):
+        v = b.node("Gemm", v, b.weights(size, size, scale=1 / 64))
+        v = b.quantized(b.node("Relu", v), 1 / 8)
+    b.output(v)
+    return b.model()
+
+
+def repeated_blocks(suite):
+    """Equal blocks are one body that each frame passes several times: chosen
+    where it serves the goal, as large for many blocks as for few, exact and as
+    fast as predicted; kept by --plan; with weights in each home."""
+    kit = framework.needed("onnxkit")
+    import onnx
+    seen = {}
+    for count in (6, 24):
+        model = suite.work / f"blocks{count}.onnx"
+        onnx.save(blocks(kit, count, size=4), model)
+        package, plan = made(suite, f"body{count}", model, "--goal",
+                             "min-resources", device=BLOCK)
+        if not plan:
+            return
+        suite.check(list(bodies(plan).values()) == [count],
+                    f"{count} blocks: {bodies(plan)}")
+        seen[count] = lines_of(package), plan["predicted"]["lut"]
+    suite.check(seen[24][0] < 1.02 * seen[6][0]
+                and seen[24][1] < 1.1 * seen[6][1], f"lines and LUTs: {seen}")
+
+    model = suite.work / "blocks3.onnx"
+    onnx.save(blocks(kit, 3, size=4), model)
+    package, plan = made(suite, "body3", model, "--goal", "min-resources",
+                         device=BLOCK)
+    if not plan:
+        return
+    check_runs(suite, "body3", package, plan, frames=3)
+    again = suite.work / "again.rhz"
+    result = suite.run("compile", model, "--device", BLOCK, "--plan", package,
+                       "-o", again, "--json")
+    suite.check(result.status == 0
+                and plans.hardware(package) == plans.hardware(again),
+                f"--plan gives the same hardware {result.message[:200]}",
+                result.command)
+    _, own = made(suite, "own3", model, "--goal", "min-resources", "--steer",
+                  apart(suite, "apart3", blocks(kit, 3)), device=BLOCK)
+    if own:
+        suite.check(not bodies(own) and plan["predicted"]["lut"]
+                    < 0.8 * own["predicted"]["lut"],
+                    f"{plan['predicted']}, apart {own['predicted']}")
+
+    # By name, with the weights in other homes.
+    network = chain(kit, 4)
+    onnx.save(network, model)
+    steer = suite.work / "trips.yaml"
+    first = [n for n in network.graph.node if n.op_type == "Gemm"][1]
+    steer.write_text(f"repeats: {{{first.name or first.output[0]}: 3}}\n")
+    for home in ("resident", "streamed"):
+        package, plan = made(suite, home, model, "--goal", "min-resources",
+                             "--steer", steer, "--weights", home, device=BLOCK)
+        if plan:
+            suite.check(list(bodies(plan).values()) == [3],
+                        f"{home}: {bodies(plan)}")
+            check_runs(suite, home, package, plan, frames=3,
+                       within=0.03 if home == "streamed" else 0)
+    steer.write_text("repeats: {nobody: 3}\n")
+    for text, said in (("nobody: 3", "begins no chain of 3 equal blocks"),
+                       ("nobody: 1", "the network has no such node"),
+                       (f"{first.name or first.output[0]}: 9",
+                        "begins no chain of 9 equal blocks")):
+        steer.write_text(f"repeats: {{{text}}}\n")
+        result = suite.run("compile", model, "--device", BLOCK, "--steer",
+                           steer, "-o", suite.work / "none.rhz")
+        suite.check(result.status != 0 and said in result.message,
+                    f"{text}: {result.message[:200]}", result.command)
+
+
 def shared_netlist(suite):
     """Resources of a network with a shared unit by Yosys."""
     suite.tool("yosys")
@@ -240,7 +334,8 @@ def shared_netlist(suite):
     import onnx
     model = suite.work / "perceptron.onnx"
     onnx.save(perceptron(kit), model)
-    package, plan = made(suite, "low", model, "--goal", "min-resources")
+    package, plan = made(suite, "low", model, "--goal", "min-resources",
+                         "--steer", apart(suite, "apart", perceptron(kit)))
     if not plan:
         return
     result = suite.run("synth", package, "--json")
