@@ -233,8 +233,8 @@ def kernel(suite):
            "xcu280", *options, "-o", package)
         ok(suite, "report", package)
         page = drawn_page(suite, package / "report.html")
-        missing = {"Parts of an element", "Memories of the unit",
-                   "Resources"} - set(page.headings)
+        missing = {"Parts of an element", "Schedules of the loop nests",
+                   "Memories of the unit", "Resources"} - set(page.headings)
         suite.check(not missing, f"sections {missing} are missing")
 
 
