@@ -167,7 +167,7 @@ SUITES = {
     "kernel-formats": kernels.kernel_formats,
     "kernel-hardware": kernels.kernel_hardware,
     "kernel-system": systems.kernel_system,
-    "kernel-systems": systems.kernel_systems,
+    "kernel-system-units": systems.kernel_system_units,
     "kernel-system-large": systems.kernel_system_large,
     "kernel-system-axi": systems.kernel_system_axi,
     "kernel-floats": kernels.kernel_floats,

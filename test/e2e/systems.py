@@ -121,7 +121,7 @@ def kernel_system(suite):
                 f"--four-state {result.err}", result.command)
 
 
-def kernel_systems(suite):
+def kernel_system_units(suite):
     """Other shapes: a ring between 3 lanes and 16 words, one bank of DDR for all
     ports, kernels that memory limits, one with floats, a network's device."""
     small = helmholtz_of(suite, 4)
