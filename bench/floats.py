@@ -33,8 +33,7 @@ PUBLISHED = {
 }
 NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
-The LUTs of exp and log are predicted a third too low; – stands where Yosys
-has not measured them yet.
+– stands where Yosys has not measured exp and log yet.
 AMD: the core "Floating-Point Operator" (PG060) as public designs of Vitis HLS
 have it, by their SynModuleInfo (fadd_32ns_32ns_32_7_full_dsp: LATENCY 6,
 fmul_32ns_32ns_32_4_max_dsp: LATENCY 3) and names of modules
