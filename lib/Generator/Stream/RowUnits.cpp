@@ -325,11 +325,15 @@ public:
                   below = std::countr_zero(uint64_t(channels));
     const bool isLarge = epsilon >> (2 * digits - 2) != 0 &&
                          std::countr_zero(uint64_t(epsilon)) >= numbers + below;
-    // Then the numbers are a row of registers; except if a multiple is added
-    // from both halves of the factor, of whose sign synthesis does not know.
+    // Then the numbers are a row of registers; except if a multiple takes sums
+    // after one another, of whose sign synthesis does not know.
     const int64_t half = (clog2(channels + 1) + 1) / 2;
-    const bool isRow =
-        isLarge && !isCentered && (below >= half || channels >> half == 0);
+    const int64_t low = channels & ((int64_t(1) << half) - 1),
+                  high = channels >> half;
+    const bool isOneSum = low == 0 || high == 0 ||
+                          (std::has_single_bit(uint64_t(low)) &&
+                           std::has_single_bit(uint64_t(high)));
+    const bool isRow = isLarge && !isCentered && isOneSum;
     // Without a zero point, x and its square have no more bits than the input.
     const bool isShifted = b.get("Zero") != 0;
     const int64_t own = isShifted ? x : in, squared = 2 * own;
