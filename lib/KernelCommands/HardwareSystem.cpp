@@ -144,15 +144,35 @@ static double moreLatency(const PlannedKernel &kernel,
   constexpr double kStart = 30, kRegisters = 8;
   double once = 0, reads = 0, writes = 0, burst = 0;
   int64_t latency = 0;
+  // Ports that read from one bank wait for each other.
+  std::map<int64_t, double> busy;
+  std::map<int64_t, int64_t> readers;
+  for (const PlannedMover &port : system.ports)
+    for (int64_t bank : port.banks)
+      readers[bank] += !port.isOnce && !port.isWrite;
+  for (const PlannedMover &port : system.ports)
+    for (int64_t bank : port.banks)
+      if (!port.isOnce && !port.isWrite)
+        busy[bank] +=
+            portCycles(port.beats(), port, memory, clockMhz) +
+            (readers[bank] > 1
+                 ? double(
+                       llvm::divideCeil(port.beats(), port.burst) *
+                       timingOf(memory, port.dataWidth, clockMhz).turnTicks) /
+                       double(rhz::kTicks)
+                 : 0);
   for (auto [port, m] : llvm::zip_equal(system.ports, movers)) {
     latency = timingOf(memory, m.dataWidth, clockMhz).latency;
     if (port.isOnce) {
       once += double(m.streamBeats());
       continue;
     }
-    double &most = port.isWrite ? writes : reads;
-    most =
-        std::max(most, waitCycles(port, m.streamBeats(), 0, memory, clockMhz));
+    if (port.isWrite)
+      writes = std::max(writes,
+                        waitCycles(port, m.streamBeats(), 0, memory, clockMhz));
+    else
+      for (int64_t bank : port.banks)
+        reads = std::max(reads, busy[bank] - double(m.streamBeats()));
     const int64_t last = std::min(port.burst, port.beats());
     if (port.isWrite)
       burst = std::max(burst,
