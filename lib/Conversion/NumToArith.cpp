@@ -436,13 +436,48 @@ private:
                  n.overflow());
   }
 
-  /// f64 and f32: m · 2^s with an integer m, s relative to the quantum.
+  /// x · 2^s in the format's storage, which is as wide as x or narrower.
+  /// `shift` is s, but neither negative nor above the greatest shift of x.
+  Value shiftLeft(Emitter &e, Value x, Value s, Value shift,
+                  const numeric::Arithmetic &n) {
+    using enum arith::CmpIPredicate;
+    const Format &f = n.format();
+    const unsigned bits = e.widthOf(x), width = unsigned(f.width());
+    Value beyond = e.compare(sgt, s, e.like(s, bits - 1));
+    shift = e.extend(shift, bits, false);
+    Value shifted = e.shl(x, shift);
+    if (n.overflow() == Overflow::Wrap) {
+      if (width == bits)
+        shifted = e.select(beyond, e.like(x, 0), shifted);
+      return e.fit(shifted, f, Overflow::Wrap);
+    }
+    Value high = e.constant(x.getType(), e.bound(f, true, bits));
+    Value low = e.constant(x.getType(), e.bound(f, false, bits));
+    Value negative = e.isNegative(x);
+    Value back = f.isSigned ? e.sar(shifted, shift) : e.shr(shifted, shift);
+    Value outside =
+        e.orOf(e.compare(ne, back, x), e.andOf(beyond, e.notZero(x)));
+    if (!f.isSigned)
+      outside = e.orOf(outside, negative);
+    if (width < bits) {
+      outside =
+          e.orOf(outside, e.compare(f.isSigned ? sgt : ugt, shifted, high));
+      if (f.isSigned)
+        outside = e.orOf(outside, e.compare(slt, shifted, low));
+    }
+    Value bound = e.select(negative, low, high);
+    return e.extend(e.select(outside, bound, shifted), storageWidth(f), true);
+  }
+
+  /// Native floats: ±m · 2^s with an integer m, s relative to the quantum. One
+  /// of a shift to the right, rounded, and one to the left is not zero, so one
+  /// word of the machine suffices.
   Value realToFixed(Emitter &e, Value v, const numeric::Arithmetic &n,
                     const Format &from) {
     const Format &f = n.format();
     const int mantissa = from.mantissaBits, total = from.width();
-    // Room for the mantissa above every bit that wrapping keeps.
-    const unsigned bits = unsigned(std::max(f.width(), 64) + mantissa + 8);
+    // Room for the format and for twice a remainder below 2^(mantissa + 4).
+    const unsigned bits = std::max(storageWidth(f), mantissa > 25 ? 64u : 32u);
     Value pattern = arith::BitcastOp::create(e.b, e.loc, e.integer(total), v);
     Type type = pattern.getType();
     Value field =
@@ -467,11 +502,10 @@ private:
     Value negative = e.isNegative(pattern);
     Value x = e.extend(m, bits, false), zero = e.like(x, 0);
     x = e.select(negative, e.sub(zero, x), x);
-    Value left = e.extend(clamp(s, f.width() + 1), bits, false);
     Value right =
         e.extend(clamp(e.sub(e.like(s, 0), s), mantissa + 4), bits, false);
-    x = e.shiftRounded(e.shl(x, left), right, n.rounding());
-    Value result = e.fit(x, f, n.overflow());
+    x = e.shiftRounded(x, right, n.rounding());
+    Value result = shiftLeft(e, x, s, clamp(s, bits - 1), n);
     Value special =
         e.compare(arith::CmpIPredicate::eq, field,
                   e.constant(type, (int64_t(1) << from.exponentBits) - 1));

@@ -31,6 +31,7 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Pass.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -192,6 +193,23 @@ static void addEntry(llvm::Module &ir, const Entry &entry) {
   b.CreateRetVoid();
 }
 
+namespace {
+/// Code generation without the pass that gives AVX-512's instructions shorter
+/// encodings. LLVM 22's merges a move of signs to a mask register with the
+/// mask's move to a general one, although a shift still reads the mask (its
+/// issue 198197) or the signs are in a register above 15 (191304): elements of
+/// vectors lost their sign on Zen 4 and 5.
+class CodeGeneration : public llvm::legacy::PassManager {
+public:
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassName() == "Compressing EVEX instrs when possible")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+} // namespace
+
 llvm::Expected<std::string>
 rhizome::cpu::compileModule(ModuleOp module, const Machine &machine,
                             llvm::ArrayRef<Entry> entries,
@@ -242,7 +260,7 @@ rhizome::cpu::compileModule(ModuleOp module, const Machine &machine,
     return std::move(error);
   llvm::SmallVector<char> object;
   llvm::raw_svector_ostream os(object);
-  llvm::legacy::PassManager emit;
+  CodeGeneration emit;
   if (target.addPassesToEmitFile(emit, os, nullptr,
                                  llvm::CodeGenFileType::ObjectFile))
     return cannot("LLVM writes no object files for this processor");

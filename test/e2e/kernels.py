@@ -192,6 +192,21 @@ def helmholtz_of(suite, points):
     return path
 
 
+def processors():
+    """This processor and older ones whose instructions it has."""
+    info = pathlib.Path("/proc/cpuinfo")
+    flags = set(re.search(r"^flags\s*:(.*)", info.read_text(), re.M)[1].split()
+                if info.exists() and "flags" in info.read_text() else ())
+    zen4 = {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_bf16",
+            "avx512_vbmi2", "gfni", "vaes", "avx512_vpopcntdq", "bmi2", "sha_ni"}
+    for name, needs in (("native", set()), ("x86-64-v3", {"avx2", "fma", "bmi2"}),
+                        ("x86-64-v4", {"avx512bw", "avx512vl", "avx512dq"}),
+                        ("znver4", zen4),
+                        ("znver5", zen4 | {"avx_vnni", "avx512_vp2intersect"})):
+        if needs <= flags:
+            yield name
+
+
 def kernel_formats(suite):
     """Kernels in number formats: published errors, an overflow and the input
     that causes it, compiled code against the interpreter."""
@@ -214,6 +229,19 @@ def kernel_formats(suite):
         suite.check((result.json or {}).get("mismatches") == 0,
                     f"{annotation}: the interpreter's bits "
                     f"{result.message if result.status else ''}", result.command)
+    # On every processor that this one can stand for.
+    (suite.work / "add.cfd").write_text(
+        "var input u : [2 3]\nvar input w : [2 3]\nvar output v : [2 3]\n"
+        "v = u + w\n")
+    for name, frames in ("add.cfd", "500"), (kernel, "2"):
+        for cpu in processors():
+            result = suite.run("run", suite.work / name, "--numbers",
+                               "fixed<6,10>", "--check", "-n", frames, "--cpu",
+                               cpu, "--json")
+            suite.check((result.json or {}).get("mismatches") == 0,
+                        f"{cpu}: the interpreter's bits "
+                        f"{result.message if result.status else ''}",
+                        result.command)
     # The input found by the search does overflow, as saturation shows.
     result = suite.run("formats", kernel, "--check-ranges", "--formats",
                        "fixed<8,24>", "--json")

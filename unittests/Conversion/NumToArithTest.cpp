@@ -201,10 +201,10 @@ protected:
   }
 
   void expectSame(const std::string &text, std::mt19937_64 &random) {
-    auto interpreted = parse(text), compiled = parse(text);
-    ASSERT_TRUE(interpreted && compiled);
+    auto module = parse(text);
+    ASSERT_TRUE(module);
     std::vector<Tensor> inputs;
-    for (Type type : kernel(*interpreted).getArgumentTypes()) {
+    for (Type type : kernel(*module).getArgumentTypes()) {
       Format f = *num::formatOf(type);
       std::vector<Bits> values;
       for (int64_t i = 0; i < cast<ShapedType>(type).getNumElements(); ++i) {
@@ -216,6 +216,12 @@ protected:
       inputs.push_back(
           ofPatterns(cast<ShapedType>(type).getShape().vec(), values, f));
     }
+    expectSame(text, inputs);
+  }
+
+  void expectSame(const std::string &text, const std::vector<Tensor> &inputs) {
+    auto interpreted = parse(text), compiled = parse(text);
+    ASSERT_TRUE(interpreted && compiled);
     auto want = interpret(kernel(*interpreted), inputs);
     ASSERT_TRUE(succeeded(want));
     auto got = run(*compiled, inputs);
@@ -341,6 +347,86 @@ TEST_F(NumToArith, RandomProgramsGiveTheInterpretersBits) {
     if (HasFatalFailure())
       return;
   }
+}
+
+/// Native floats around every border of a fixed-point format.
+static std::vector<Bits> aroundBorders(const Format &from, const Format &to,
+                                       size_t count, std::mt19937_64 &random) {
+  const int mantissa = from.mantissaBits, top = (1 << from.exponentBits) - 1;
+  const Bits one = Bits(1), ones = (one << mantissa) - 1;
+  std::vector<Bits> values;
+  while (values.size() < count) {
+    // Half a quantum to twice the range; now and then a field at random, zeros
+    // and subnormals, infinities and NaNs.
+    int field = from.bias - to.fractionBits - 3 +
+                int(random() % unsigned(to.width() + mantissa + 6));
+    if (random() % 8 == 0)
+      field = random() % 4 ? (random() % 2 ? 0 : top) : int(random());
+    field = std::clamp(field, 0, top);
+    Bits digits = random() & ones;
+    switch (random() % 4) {
+    case 0: // a power of two, sometimes more or less
+      digits = random() % 2 ? 0 : ones;
+      break;
+    case 1: // ties
+      digits &= ones << random() % unsigned(mantissa + 1) & ones;
+      break;
+    case 2: // one bit below a tie, or a short one
+      digits >>= random() % unsigned(mantissa + 1);
+      break;
+    }
+    values.push_back(Bits(random() % 2) << (from.width() - 1) |
+                     Bits(unsigned(field)) << mantissa | digits);
+  }
+  return values;
+}
+
+TEST_F(NumToArith, NativeFloatsToFixedPointGiveTheInterpretersBits) {
+  std::mt19937_64 random(1);
+  struct {
+    int width, fraction;
+  } formats[] = {{1, 0},   {3, 1},   {8, -3},  {16, 10},  {31, 24},
+                 {32, 8},  {33, 12}, {62, 40}, {63, 0},   {64, 40},
+                 {64, -9}, {65, 64}, {127, 3}, {128, 64}, {40, 250}};
+  for (auto [name, from] : {std::pair("f64", Format::binary64()),
+                            std::pair("f32", Format::binary32())})
+    for (auto [width, fraction] : formats)
+      for (bool isSigned : {true, false}) {
+        Format f = Format::fixed(width - fraction, fraction, isSigned);
+        const std::string type =
+            "!num.fixed<" + std::to_string(width - fraction) + ", " +
+            std::to_string(fraction) + (isSigned ? ">" : ", unsigned>");
+        // All roundings and overflows in one loop.
+        std::string maps = "affine_map<(i) -> (i)>", outs, types, block, body,
+                    yielded, yields, results;
+        for (int k = 0; k < 10; ++k) {
+          const std::string comma = k ? ", " : "", n = std::to_string(k);
+          maps += ", affine_map<(i) -> (i)>";
+          outs += comma + "%e";
+          types += comma + "tensor<192x" + type + ">";
+          block += ", %o" + n + ": " + type;
+          body += "    %v" + n + " = num.cast %x rounding(" +
+                  numeric::name(numeric::Rounding(k % 5)) + ") overflow(" +
+                  numeric::name(numeric::Overflow(k / 5)) + ") : " + name +
+                  " to " + type + "\n";
+          yielded += comma + "%v" + n;
+          yields += comma + type;
+          results += comma + "%r#" + n;
+        }
+        const std::string in = std::string("tensor<192x") + name + ">";
+        expectSame(
+            "func.func @k(%a: " + in + ") -> (" + types +
+                ") {\n  %e = tensor.empty() : tensor<192x" + type +
+                ">\n  %r:10 = linalg.generic {indexing_maps = [" + maps +
+                "], iterator_types = [\"parallel\"]} ins(%a : " + in +
+                ") outs(" + outs + " : " + types + ") {\n  ^bb0(%x: " + name +
+                block + "):\n" + body + "    linalg.yield " + yielded + " : " +
+                yields + "\n  } -> (" + types + ")\n  return " + results +
+                " : " + types + "\n}\n",
+            {ofPatterns({192}, aroundBorders(from, f, 192, random), from)});
+        if (HasFatalFailure())
+          return;
+      }
 }
 
 TEST_F(NumToArith, HelmholtzGivesTheInterpretersBits) {
