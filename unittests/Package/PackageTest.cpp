@@ -262,7 +262,8 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
   kernel.outputs = {{"c", {2}, numeric::Format::fixed(3, 10)}};
   kernel.streams = {{"s_axis_0", {"a", "b"}, false},
                     {"m_axis_0", {"c"}, false}};
-  kernel.stages = {{{"read a", "read b", "c", "write c"}, 18, false}};
+  kernel.stages = {
+      {{"read a", "read b", "c", "write c"}, {4, 2, 9, 3}, 18, false}};
   kernel.memories = {
       {"m0", "block", 0, 4, 14, 1, 1, 1, {{"a", 0, 2}}},
       {"m1", "LUT", 0, 2, 14, 1, 1, 1, {{"b", 1, 2}, {"c", 3, 3}}}};
