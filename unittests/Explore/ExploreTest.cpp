@@ -70,8 +70,8 @@ TEST(Explore, PttcnnAtFiveThousand) {
   EXPECT_LE(result.nodes[0].timing.intervalCycles, 31250);
   int64_t multipliers = 0;
   for (auto &s : result.nodes[0].selections)
-    for (const auto &[actor, inputs, outputs, elements] : s.offer.body.units)
-      multipliers += gen::productsOf(actor).count;
+    for (const gen::Body::Unit &unit : s.offer.body.units)
+      multipliers += gen::productsOf(unit.actor).count;
   EXPECT_LE(multipliers, 30);
 }
 
