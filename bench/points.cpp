@@ -522,7 +522,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   } else if (set == Set::Streamed) {
     home = gen::WeightHome::Streamed;
     d.streaming = gen::Streaming::All;
-    d.batch = seed % 3 == 0 ? 4 : 1;
+    d.batch = 4;
   } else if (set == Set::Turns) {
     d.residents = gen::Residents::All;
     d.streaming = gen::Streaming::All;

@@ -426,7 +426,8 @@ static llvm::Error copyShared(PackageWriter &writer, const std::string &name) {
   auto sources = numericDir();
   if (!sources)
     return sources.takeError();
-  for (const char *file : {"Arithmetic.h", "Format.h", "Runtime.h"})
+  for (const char *file :
+       {"Arithmetic.h", "Constants.h", "Format.h", "Runtime.h"})
     if (auto error = writer.copyFile(
             std::string("host/numeric/include/rhizome/Numeric/") + file,
             *sources + "/include/rhizome/Numeric/" + file))

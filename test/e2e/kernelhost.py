@@ -244,7 +244,11 @@ def kernel_host(suite):
               "--resident", "D"), 1),
             (parts, ("--numbers", "fixed<3,10>", "--saturate", "--rounding",
                      "down"), 4),
-            (total, ("--lanes", "2"), 1)):
+            (total, ("--lanes", "2"), 1),
+            (kernels.helmholtz_of(suite, 5),
+             ("--numbers", "fixed<8,24>", "--words", "4", "--lanes", "2",
+              "--stages", "2", "--resident", "S", "--system", "--units", "2"),
+             1)):
         other = suite.work / f"{kernel.stem}.rhz"
         result = suite.run("compile", kernel, *options, "--device", "xcu280",
                            "-o", other)

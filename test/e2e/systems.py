@@ -131,6 +131,8 @@ def kernel_system_units(suite):
             (small, "serial", "xcu280", "--lanes", "3", "--resident", "S"),
             (small, "ddr", "xcvu9p-slr", "--stages", "3", "--lanes", "2"),
             (small, "wide", "xcu280", "--stages", "2", "--lanes", "17"),
+            (small, "words", "xcu280", "--words", "4", "--lanes", "3",
+             "--stages", "2", "--resident", "S"),
             (sums, "bound", "xcu280", "--stages", "1", "--lanes", "16"),
             (sums, "serial-bound", "xcu280", "--lanes", "16"),
             (sums, "shared", "xcvu9p-slr", "--stages", "1", "--lanes", "8")):
