@@ -601,7 +601,9 @@ static LogicalResult tryBodies(func::FuncOp network, const Goal &goal,
     return failure();
   auto rank = [&](const Result &one) {
     return std::tuple(!one.refused.empty(), !one.fits, !one.meetsGoal,
-                      goal.kind == Goal::Kind::MaxThroughput ? one.seconds : 0,
+                      goal.kind == Goal::Kind::MaxThroughput || !one.meetsGoal
+                          ? one.seconds
+                          : 0,
                       shareOf(one, cluster));
   };
   if (rank(*other) < rank(*plan)) {
