@@ -84,7 +84,7 @@ int64_t tripsWithin(Operation *border) {
 }
 
 BeatFormat timesTrips(BeatFormat format, int64_t trips) {
-  if (format.row == format.count)
+  if (format.row == format.count && format.row % format.lanes == 0)
     format.row *= trips;
   format.count *= trips;
   return format;

@@ -301,12 +301,23 @@ def repeated_blocks(suite):
                     < 0.8 * own["predicted"]["lut"],
                     f"{plan['predicted']}, apart {own['predicted']}")
 
-    # By name, with the weights in other homes.
+    # Rows that end inside a beat: 16 results, three at a time.
     network = chain(kit, 4)
     onnx.save(network, model)
     steer = suite.work / "trips.yaml"
     first = [n for n in network.graph.node if n.op_type == "Gemm"][1]
-    steer.write_text(f"repeats: {{{first.name or first.output[0]}: 3}}\n")
+    name = first.name or first.output[0]
+    steer.write_text(f"repeats: {{{name}: 3}}\nnodes:\n  {name}: "
+                     '{option: "stream/matvec?pe=3"}\n')
+    package, plan = made(suite, "uneven", model, "--goal", "max-throughput",
+                         "--steer", steer, device=BLOCK)
+    if plan:
+        suite.check("pe=3" in str(plan["nodes"][0]["operations"]) and
+                    list(bodies(plan).values()) == [3], f"{bodies(plan)}")
+        check_runs(suite, "uneven", package, plan, frames=3)
+
+    # By name, with the weights in other homes.
+    steer.write_text(f"repeats: {{{name}: 3}}\n")
     for home in ("resident", "streamed"):
         package, plan = made(suite, home, model, "--goal", "min-resources",
                              "--steer", steer, "--weights", home, device=BLOCK)
@@ -318,7 +329,7 @@ def repeated_blocks(suite):
     steer.write_text("repeats: {nobody: 3}\n")
     for text, said in (("nobody: 3", "begins no chain of 3 equal blocks"),
                        ("nobody: 1", "the network has no such node"),
-                       (f"{first.name or first.output[0]}: 9",
+                       (f"{name}: 9",
                         "begins no chain of 9 equal blocks")):
         steer.write_text(f"repeats: {{{text}}}\n")
         result = suite.run("compile", model, "--device", BLOCK, "--steer",
