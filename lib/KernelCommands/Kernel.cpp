@@ -131,7 +131,7 @@ static llvm::Expected<Loaded> load(const std::string &path,
   if (!text)
     return ofKind(Failure::Kind::Input,
                   textError(llvm::toString(text.takeError()) +
-                            "; remedy: check the path"));
+                            "\n  remedy: check the path"));
   if (importer::isMlir(*text))
     return loadMlir(path, *text);
   return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),

@@ -957,6 +957,10 @@ def kernel_foreign(suite):
     refuse(helmholtz, "bambu", ("--device", "ice40-hx8k"), "none of AMD's",
            "--device")
     refuse(helmholtz, "bambu", ("--board", "arty-a7-35t"), "for one device")
+    result = suite.run("compile", helmholtz, "--target", "bambu", "--device",
+                       "xcu280", "--system", "-o", suite.work / "ours")
+    suite.check(result.status == 2 and "RTL of our own" in result.err,
+                f"--system for another tool: {result.err}", result.command)
     result = suite.run("explore", helmholtz, "--target", "bambu")
     suite.check(result.status == 2 and "--target" in result.err,
                 f"explore: {result.err}", result.command)

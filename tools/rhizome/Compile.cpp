@@ -252,6 +252,11 @@ void cli::addCompile(CLI::App &app, Run &run) {
                   "--clock-mhz", "--config", "--goal"});
     if (isKernel) {
       if (options->target == "vitis-hls" || options->target == "bambu") {
+        for (const char *name : {"--goal", "--copies", "--stages", "--resident",
+                                 "--lanes", "--words", "--system", "--units"})
+          if (command->count(name))
+            throw CLI::ValidationError(
+                name, "it is for RTL of our own: leave it or --target out");
         ForeignHlsRequest foreign{
             request.model.path, options->kernel,
             options->target == "bambu" ? HlsTool::Bambu : HlsTool::VitisHls,
