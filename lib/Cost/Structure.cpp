@@ -85,6 +85,18 @@ void Builder::addMemory(const Memory &m, int64_t words, int64_t width) {
   term(Term::MemoryMux, m.choiceLuts + m.enables);
 }
 
+void Builder::store(const Store &store, int64_t stages, bool ultra) {
+  for (int64_t i = 0; i < store.banks; ++i) {
+    if (!ultra) {
+      ram(store.words, store.width, stages);
+      continue;
+    }
+    addMemory(placedRam(store.words, store.width, /*ultra=*/true, ctx),
+              store.words, store.width);
+    ff(double((stages - 1) * store.width));
+  }
+}
+
 void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks,
                   int64_t together) {
   if (words == 1) {
@@ -560,6 +572,16 @@ Memory placedRam(int64_t words, int64_t width, bool ultra,
   m.choiceLuts = double(width * choiceLuts(parts, ctx));
   m.ffs = double(clog2(parts));
   return m;
+}
+
+bool isForUltra(const Store &store, const CostContext &ctx) {
+  constexpr double kBlocks = 2, kLeast = 4;
+  if (store.words <= 1)
+    return false;
+  const double blocks = memoryOf(store.words, store.width, ctx, true).blocks;
+  return blocks >= kLeast &&
+         blocks >=
+             kBlocks * placedRam(store.words, store.width, true, ctx).ultras;
 }
 
 Memory romOf(int64_t words, int64_t width, const CostContext &ctx) {

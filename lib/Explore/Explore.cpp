@@ -47,6 +47,7 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
     place.context.residents = prices.residents;
     place.context.streaming = prices.streaming;
     place.context.batch = prices.batch;
+    place.context.ultraRows = prices.ultraRows && place.context.hasUltra();
     place.context.isAlone = cluster.places.size() == 1 && !place.wire;
   }
   return cluster;
@@ -86,6 +87,12 @@ int64_t Steering::batch() const {
   return most;
 }
 
+bool Steering::wantsUltraRows() const {
+  return llvm::any_of(pins, [](const Pin &pin) {
+    return llvm::StringRef(pin.option).contains("rows=ultra");
+  });
+}
+
 /// Whether frames may wait for each other: none that is kept from one to the
 /// next one holds them up.
 static bool mayBatch(func::FuncOp network) {
@@ -96,6 +103,13 @@ static bool mayBatch(func::FuncOp network) {
 static bool mayStream(const Cluster &cluster) {
   return cluster.places.size() == 1 && !cluster.places[0].wire &&
          cluster.places[0].context.mayLoad();
+}
+
+/// Whether a device has UltraRAM.
+static bool hasUltra(const Cluster &cluster) {
+  return llvm::any_of(cluster.places, [](const ClusterPlace &place) {
+    return place.context.hasUltra();
+  });
 }
 
 /// Whether there is UltraRAM, and a way to fill it.
@@ -261,6 +275,7 @@ public:
       result->residents = prices.residents;
       result->streaming = prices.streaming;
       result->batch = prices.batch;
+      result->ultraRows = prices.ultraRows;
     }
     return result;
   }
@@ -270,6 +285,12 @@ private:
   const Cluster places;
   Sharing sharing;
 };
+
+/// The settings with which a plan was found.
+MemoryPrices pricesOf(const Result &result) {
+  return {result.lutsOfABlock, result.residents, result.streaming, result.batch,
+          result.ultraRows};
+}
 
 /// Explores at the usual prices of memories, and at others if memories are the
 /// limit. Building a plan takes longer than solving for it, and none is faster
@@ -357,9 +378,7 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
   }
   if (failed(build(*tried)))
     return failure();
-  const MemoryPrices taken{best->lutsOfABlock, best->residents, best->streaming,
-                           best->batch};
-  if (!best->fits || taken != prices)
+  if (!best->fits || pricesOf(*best) != prices)
     return false;
   lacking = best->meetsGoal && !isOpen() ? Lacking{} : lackingBy(best->limit);
   return true;
@@ -450,6 +469,16 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
     return failure();
   if (failed(relieve(prices)))
     return failure();
+  // Where blocks are still scarce, rows may leave them.
+  if (lacking.blocks && hasUltra(cluster)) {
+    MemoryPrices tried = prices;
+    tried.ultraRows = true;
+    auto helps = consider(tried);
+    if (failed(helps))
+      return failure();
+    if (*helps)
+      prices = tried;
+  }
   const Lacking before = lacking;
   for (double price : {300, 900, 30}) {
     if (price < CostContext::kUsualLutsOfABlock ? !before.luts : !before.blocks)
@@ -485,12 +514,26 @@ LogicalResult Pricing::batch(Result &result) {
   // It is long to simulate, and later with its first frame: it is tried where
   // it promises more than what promises miss.
   constexpr double kWorth = 0.9;
-  Attempt attempt(
-      network, goal, cluster, steering,
-      {result.lutsOfABlock, result.residents, result.streaming, kMost});
-  if (attempt.promise(result.seconds * kWorth) >= result.seconds * kWorth)
+  std::unique_ptr<Attempt> promising;
+  double least = result.seconds * kWorth;
+  auto consider = [&](bool ultraRows) {
+    MemoryPrices prices = pricesOf(result);
+    prices.batch = kMost;
+    prices.ultraRows = ultraRows;
+    auto tried = attempt(prices);
+    const double promise = tried->promise(least);
+    if (promise >= least * (1 - 1e-6))
+      return;
+    least = promise;
+    promising = std::move(tried);
+  };
+  consider(false);
+  // Whole frames are stored.
+  if (hasUltra(cluster))
+    consider(true);
+  if (!promising)
     return success();
-  auto other = attempt.run();
+  auto other = promising->run();
   if (failed(other))
     return failure();
   keepBetter(result, std::move(*other), goal);
@@ -507,10 +550,8 @@ FailureOr<Result> Pricing::run(double below) {
   // Once, since it takes longer: at the prices of what was best without.
   Goal rest = goal;
   rest.usesRest = true;
-  auto quicker = Attempt(network, rest, cluster, steering,
-                         {result->lutsOfABlock, result->residents,
-                          result->streaming, result->batch})
-                     .run();
+  auto quicker =
+      Attempt(network, rest, cluster, steering, pricesOf(*result)).run();
   if (failed(quicker))
     return failure();
   keepBetter(*result, std::move(*quicker), goal);
@@ -527,6 +568,7 @@ FailureOr<Result> Pricing::plan(double below) {
     prices.streaming = Streaming::All;
   if (mayBatch(network))
     prices.batch = steering.batch();
+  prices.ultraRows = steering.wantsUltraRows();
   if (steering.lutsOfABlock > 0) {
     prices.lutsOfABlock = steering.lutsOfABlock;
     return attempt(prices)->run();

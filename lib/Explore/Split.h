@@ -25,12 +25,13 @@ mlir::func::FuncOp splitAs(mlir::func::FuncOp network,
 /// Settings for the kinds of memories: ROMs are placed as if a block
 /// were worth this many LUTs, and weights may be in memories that are filled
 /// when the design starts, or off chip, then read once for up to `batch`
-/// frames.
+/// frames. Rows of frames may be in UltraRAM.
 struct MemoryPrices {
   double lutsOfABlock = gen::CostContext::kUsualLutsOfABlock;
   gen::Residents residents = gen::Residents::None;
   gen::Streaming streaming = gen::Streaming::None;
   int64_t batch = 1;
+  bool ultraRows = false;
   bool operator==(const MemoryPrices &) const = default;
 };
 Cluster priced(Cluster cluster, const MemoryPrices &prices);

@@ -113,6 +113,14 @@ RomChoices placeRoms(Actor &actor, const CostContext &ctx) {
   return choices;
 }
 
+bool placeInUltra(Actor &actor, const CostContext &context) {
+  const std::optional<cost::Store> store = actor.model().store(actor);
+  if (!store || !cost::isForUltra(*store, context))
+    return false;
+  actor.set("Ultra", 1);
+  return true;
+}
+
 Structure structureOf(const Actor &actor, const CostContext &context,
                       const MemoryImages *images) {
   cost::Builder builder(actor, context, images);

@@ -7,6 +7,7 @@ module rhz_reorder #(
   parameter int Elements = 4,
   parameter int OutElements = 4,
   parameter int Block    = 0,   // 1: the order in block RAM
+  parameter int Ultra    = 0,   // 1: the pages in UltraRAM
   parameter     AddressFile = "",
   parameter int Depth    = 2,
   parameter int Latency  = 0
@@ -84,7 +85,7 @@ module rhz_reorder #(
   rhz_rom #(.Width(AddrW), .Words(OutElements), .Stages(1), .Block(Block), .File(AddressFile)) u_order (
     .clk_i, .addr_i(read_index), .data_o(read_addr)
   );
-  rhz_sdpram #(.Width(Elem), .Words(2 << AddrW), .Stages(2)) u_pages (
+  rhz_sdpram #(.Width(Elem), .Words(2 << AddrW), .Stages(2), .Ultra(Ultra)) u_pages (
     .clk_i, .we_i(we_q), .waddr_i({write_page1_q, write_addr_q}), .wdata_i(write_data_q),
     .re_i(1'b1), .raddr_i({read_page1_q, read_addr}), .rdata_o(data)
   );

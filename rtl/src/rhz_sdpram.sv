@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simple dual-port memory, one clock: write in cycle t, readable by an address
 // of cycle t + 1. The read data passes a data register and, with Stages = 2, an
-// output register. Equal addresses in one cycle never matter to our callers.
+// output register. Equal addresses in one cycle never matter to our callers. It
+// is in UltraRAM (Ultra = 1), or where synthesis puts a memory of its shape.
 module rhz_sdpram #(
   parameter int Width  = 8,
   parameter int Words  = 2,
   parameter int Stages = 2,
+  parameter int Ultra  = 0,
   parameter int AddrWidth = (Words > 1) ? $clog2(Words) : 1
 ) (
   input  logic                 clk_i,
@@ -25,6 +27,12 @@ module rhz_sdpram #(
     always_ff @(posedge clk_i) begin
       if (we_i) word_q <= wdata_i;
       if (re_i) rdata_q <= word_q;
+    end
+  end else if (Ultra != 0) begin : gen_ultra
+    (* ram_style = "ultra", ramstyle = "no_rw_check" *) logic [Width-1:0] mem [0:Words-1];
+    always_ff @(posedge clk_i) begin
+      if (we_i) mem[waddr_i] <= wdata_i;
+      if (re_i) rdata_q <= mem[raddr_i];
     end
   end else begin : gen_many
     logic [Width-1:0] mem [0:Words-1];

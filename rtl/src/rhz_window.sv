@@ -27,6 +27,7 @@ module rhz_window #(
   parameter int PixelsIn  = 1,
   parameter int PixelsOut = 1,
   parameter int Rows      = 4,
+  parameter int Ultra     = 0,   // 1: the rows in UltraRAM
   parameter int Depth     = 2,
   parameter int Latency   = 0,
   parameter int OutLanes  =
@@ -299,7 +300,7 @@ module rhz_window #(
       .StrideH(StrideH), .StrideW(StrideW), .DilationH(DilationH), .DilationW(DilationW),
       .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight), .PadValue(PadValue),
       .Lanes(Lanes), .Groups(Groups), .GroupWords(GroupWords), .Repeat(Repeat),
-      .PixelsIn(PixelsIn), .Rows(Rows), .XW(XW), .YW(YW)
+      .PixelsIn(PixelsIn), .Rows(Rows), .Ultra(Ultra), .XW(XW), .YW(YW)
     ) u_serial (
       .clk_i, .rst_ni, .write_i(write), .in_row_end_i(in_row_end), .in_data_i,
       .read_i(read), .row_end_i(row_end), .frame_end_i(frame_end), .x_i(x_q), .y_i(y_q),

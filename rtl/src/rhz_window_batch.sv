@@ -26,6 +26,7 @@ module rhz_window_batch #(
   parameter int Frames    = 2,
   parameter int Places    = 4,
   parameter int Patience  = 64,
+  parameter int Ultra     = 0,   // 1: the frames in UltraRAM
   parameter int Depth     = 2,
   parameter int Latency   = 0
 ) (
@@ -50,7 +51,7 @@ module rhz_window_batch #(
     .DilationW(DilationW), .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight),
     .OutWidth(OutWidth), .PadValue(PadValue), .Lanes(Lanes), .Repeat(Repeat),
     .TileRows(OutHeight), .Rows(Places * Height), .Frames(Frames), .Patience(Patience),
-    .Depth(Depth), .Latency(Latency)
+    .Ultra(Ultra), .Depth(Depth), .Latency(Latency)
   ) u_tiles (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,
     .out_data_o, .batch_valid_o(begins), .batch_ready_i(credit), .batch_o(newest)

@@ -11,7 +11,7 @@ module rhz_window_serial #(
   parameter int PadTop = 0, parameter int PadLeft = 0, parameter int OutHeight = 2,
   parameter int PadValue = 0, parameter int Lanes = 1, parameter int Groups = 1,
   parameter int GroupWords = 1, parameter int Repeat = 1, parameter int PixelsIn = 1,
-  parameter int Rows = 4, parameter int XW = 8, parameter int YW = 8
+  parameter int Rows = 4, parameter int Ultra = 0, parameter int XW = 8, parameter int YW = 8
 ) (
   input  logic                           clk_i,
   input  logic                           rst_ni,
@@ -175,7 +175,7 @@ module rhz_window_serial #(
 
   logic [PixelsIn*Lanes*Elem-1:0] rdata;
   for (genvar b = 0; b < PixelsIn; b++) begin : gen_bank
-    rhz_sdpram #(.Width(Lanes * Elem), .Words(MemWords), .Stages(2)) u_mem (
+    rhz_sdpram #(.Width(Lanes * Elem), .Words(MemWords), .Stages(2), .Ultra(Ultra)) u_mem (
       .clk_i, .we_i(we_q), .waddr_i(waddr_q),
       .wdata_i(wdata_q[b*Lanes*Elem +: Lanes*Elem]),
       .re_i(1'b1), .raddr_i(raddr_q), .rdata_o(rdata[b*Lanes*Elem +: Lanes*Elem])

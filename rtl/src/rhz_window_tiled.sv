@@ -20,6 +20,7 @@ module rhz_window_tiled #(
   parameter int Repeat    = 1,
   parameter int TileRows  = 1,
   parameter int Rows      = 4,
+  parameter int Ultra     = 0,   // 1: the rows in UltraRAM
   parameter int Depth     = 2,
   parameter int Latency   = 0
 ) (
@@ -38,7 +39,7 @@ module rhz_window_tiled #(
     .KernelW(KernelW), .StrideH(StrideH), .StrideW(StrideW), .DilationH(DilationH),
     .DilationW(DilationW), .PadTop(PadTop), .PadLeft(PadLeft), .OutHeight(OutHeight),
     .OutWidth(OutWidth), .PadValue(PadValue), .Lanes(Lanes), .Repeat(Repeat),
-    .TileRows(TileRows), .Rows(Rows), .Depth(Depth), .Latency(Latency)
+    .TileRows(TileRows), .Rows(Rows), .Ultra(Ultra), .Depth(Depth), .Latency(Latency)
   ) u_tiles (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,
     .out_data_o, .batch_valid_o(unused_valid), .batch_ready_i(1'b0), .batch_o(unused_batch)

@@ -32,6 +32,7 @@ module rhz_window_tiles #(
   parameter int Rows      = 4,
   parameter int Frames    = 1,
   parameter int Patience  = 1,
+  parameter int Ultra     = 0,   // 1: the rows in UltraRAM
   parameter int Depth     = 2,
   parameter int Latency   = 0,
   parameter int FrameW    = (Frames > 1) ? $clog2(Frames) : 1
@@ -355,7 +356,7 @@ module rhz_window_tiles #(
     waddr_q <= waddr;
     wdata_q <= in_data_i;
   end
-  rhz_sdpram #(.Width(Lanes * Elem), .Words(MemWords), .Stages(2)) u_mem (
+  rhz_sdpram #(.Width(Lanes * Elem), .Words(MemWords), .Stages(2), .Ultra(Ultra)) u_mem (
     .clk_i, .we_i(we_q), .waddr_i(waddr_q), .wdata_i(wdata_q),
     .re_i(1'b1), .raddr_i(raddr_q), .rdata_o(rdata)
   );

@@ -257,6 +257,7 @@ def window(rng, fixed):
     p["OutWidth"] = (size_w - extent_w) // p["StrideW"] + 1
     p["PadValue"] = number(rng, p["Elem"], True)
     p["Rows"] = fixed.get("Rows", min(extent_h, p["Height"]) + rng.choice([0, 0, 1, 2, 3]))
+    p["Ultra"] = 0 if p["KernelParallel"] else rng.choice([0, 1])
     frames = 4
     words_pixel = -(-p["Channels"] // p["Lanes"])
     padding = p["PadValue"]
@@ -739,7 +740,7 @@ def select(rng, fixed):
        {"Elements": 6, "OutElements": 1})
 def reorder(rng, fixed):
     p = pick(rng, fixed, Elem=(1, 9), Elements=(1, 30), OutElements=(1, 40), Block=[0, 1],
-             Depth=[2, 3, 64, 65])
+             Ultra=[0, 1], Depth=[2, 3, 64, 65])
     order = [rng.randrange(p["Elements"]) for _ in range(p["OutElements"])]
     if p["OutElements"] == p["Elements"]:
         order = list(range(p["Elements"]))

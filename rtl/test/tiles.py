@@ -78,6 +78,7 @@ def window_tiled(rng, fixed):
                        p["Height"] - 1)
         tiles.append((max(newest + 1, oldest[at + 1]) - oldest[at], oldest[at + 1] - oldest[at]))
     p["Rows"] = max(need for need, _ in tiles) + fixed.get("spare", rng.choice([0, 0, 1, 2, 5]))
+    p["Ultra"] = rng.choice([0, 1])
     frames, beats_in = drawn_frames(rng, p, 3)
     beats_out = [beat for frame in frames for top in tops
                  for beat in read_together(p, [frame], range(top, top + p["TileRows"]))]
@@ -101,6 +102,7 @@ def window_batch(rng, fixed):
     p["Frames"] = fixed.get("Frames", rng.choice([2, 2, 3, 4, 5]))
     p["Places"] = fixed.get("Places", p["Frames"] + rng.choice([0, 1, p["Frames"]]))
     p["Patience"] = fixed.get("Patience", rng.choice([1, 2, 5, 30]))
+    p["Ultra"] = rng.choice([0, 1])
     frames, beats_in = drawn_frames(rng, p, 3 * p["Frames"] + 1)
     positions = p["OutHeight"] * p["OutWidth"]
     beats = len(read_together(p, [None] * p["Frames"], range(p["OutHeight"])))

@@ -78,6 +78,7 @@ def Reorder : Unit<"reorder"> {
     Count<"Elements", "beats of a block">,
     Count<"OutElements", "beats that are read of it">,
     Placed<"Block", "the order is in block RAM">,
+    Optional<"Ultra", 0, 0, 1, "the pages are in UltraRAM">,
     Depth, FrameBeats
   ];
   let Files = [File<"AddressFile", "which beat of the block is read next">];

@@ -2,6 +2,9 @@
 // The sliding window.
 include "Sources.td"
 
+// Where rows lie, if synthesis does not choose by their shape.
+def Ultra : Optional<"Ultra", 0, 0, 1, "the rows are in UltraRAM">;
+
 def Window : Unit<"window"> {
   let Summary = "stores rows of a frame and reads sliding windows";
   let Latency = "4 + V if KernelParallel = 0, else 5 + V";
@@ -29,7 +32,7 @@ def Window : Unit<"window"> {
     Count<"PixelsIn", "pixels of an input beat, a power of two">,
     Count<"PixelsOut", "windows of an output beat">,
     Count<"Rows", "stored rows">,
-    Depth, Frames
+    Ultra, Depth, Frames
   ];
   let Ports = [
     StreamIn<"in", "PixelsIn * Lanes * Elem",
@@ -46,7 +49,9 @@ def Window : Unit<"window"> {
                "several windows a beat need KernelParallel">,
     Constraint<"(PixelsIn == 1 && PixelsOut == 1) || (Lanes == Channels && Groups == 1)",
                "several pixels a beat need Lanes = Channels and one group">,
-    Constraint<"(PixelsIn & (PixelsIn - 1)) == 0", "PixelsIn is a power of two">
+    Constraint<"(PixelsIn & (PixelsIn - 1)) == 0", "PixelsIn is a power of two">,
+    Constraint<"!(Ultra && KernelParallel)",
+               "rows that are read as whole kernels are not in UltraRAM">
   ];
   let Characterized = ["window_serial", "window_parallel"];
 }
@@ -81,7 +86,7 @@ def WindowTiled : Unit<"window_tiled"> {
   let Parameters = !listconcat(ShapeOfTiles, [
     Count<"TileRows", "rows of windows that are read together">,
     Count<"Rows", "stored rows">,
-    Depth, Frames
+    Ultra, Depth, Frames
   ]);
   let Ports = [
     StreamIn<"in", "Lanes * Elem",
@@ -108,7 +113,7 @@ def WindowBatch : Unit<"window_batch"> {
     Count<"Places", "stored frames">,
     Count<"Patience", "cycles without a beat after which a batch begins that is "
                       "not full">,
-    Depth
+    Ultra, Depth
   ]);
   let Ports = [
     StreamIn<"in", "Lanes * Elem", "Height * Width * ceilDiv(Channels, Lanes)">,

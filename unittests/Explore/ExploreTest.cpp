@@ -291,6 +291,37 @@ TEST(Explore, WeightsAreLoadedWhereBlocksDoNotHoldThem) {
     }
 }
 
+/// Rows of wide frames leave blocks that do not hold them, on any device.
+TEST(Explore, RowsAreInUltraRamWhereBlocksDoNotHoldThem) {
+  for (int64_t ultras : {0, 8}) {
+    MLIRContext context;
+    NetworkBuilder n(context);
+    auto byte = num::IntType::getFull(n.b.getContext(), true, 8);
+    n.begin({1, 16, 224, 32}, byte);
+    for (const char *name : {"conv1", "conv2"}) {
+      n.conv(name, {.out = 32, .kh = 3, .kw = 3, .pads = {1, 1, 1, 1}});
+      n.requantize(name, byte, true, false);
+    }
+    func::FuncOp f = n.end();
+    explore::ClusterPlace place;
+    place.device = ultras ? "with UltraRAM" : "without UltraRAM";
+    place.context = ku060();
+    place.context.budget["bram"] = 11;
+    place.context.budget["lut"] = 20000;
+    place.context.budget["uram"] = ultras;
+    place.capacity = place.context.budget;
+    explore::Cluster cluster;
+    cluster.places = {place};
+    auto result =
+        explore::explore(f, *explore::parseGoal("throughput=100/s"), cluster);
+    ASSERT_TRUE(succeeded(result));
+    SCOPED_TRACE(place.device + ": " + explore::describe(result->limit));
+    EXPECT_EQ(result->fits && result->meetsGoal, ultras > 0);
+    EXPECT_EQ(result->nodes[0].resources.uram() > 0, ultras > 0);
+    EXPECT_EQ(result->ultraRows, ultras > 0);
+  }
+}
+
 /// Where weights take most of the memories on chip, and banks outside it are
 /// idle, layers choose among all homes, which is at least as fast.
 TEST(Explore, WhereWeightsFillTheChipLayersChooseAmongAllHomes) {

@@ -48,6 +48,14 @@ Memory romOf(int64_t words, int64_t width, const CostContext &context);
 /// A memory in UltraRAM or block RAM that is written.
 Memory placedRam(int64_t words, int64_t width, bool ultra,
                  const CostContext &context);
+/// A unit's rows or pages: `banks` memories of `words` words.
+struct Store {
+  int64_t words = 0, width = 0, banks = 1;
+};
+/// Whether it may be worth to have it in UltraRAM: that replaces several blocks,
+/// at least two by each. Where one replaces fewer, blocks are never so scarce:
+/// devices have two or three for each UltraRAM.
+bool isForUltra(const Store &store, const CostContext &context);
 /// Bits of one UltraRAM, and the width of its port.
 constexpr int64_t kUltraWords = 4096, kUltraPort = 72;
 
@@ -130,6 +138,8 @@ public:
   /// rhz_outbuf.
   void outbuf(int64_t depth, int64_t width, Reader reader);
   void outbuf(int64_t depth, int64_t width) { outbuf(depth, width, {}); }
+  /// rhz_sdpram in UltraRAM, or where synthesis puts it.
+  void store(const Store &store, int64_t stages, bool ultra);
   /// rhz_sdpram; several instances that are written with the same data,
   /// that many at the same time.
   void ram(int64_t words, int64_t width, int64_t stages, int64_t banks = 1,

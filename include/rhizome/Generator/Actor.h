@@ -146,6 +146,8 @@ struct RomChoice {
 using RomChoices = llvm::SmallVector<RomChoice, 2>;
 /// Sets the placement of every read-only memory to the cheaper one.
 RomChoices placeRoms(Actor &actor, const CostContext &context);
+/// Puts the actor's rows or pages into UltraRAM, if that may be worth it.
+bool placeInUltra(Actor &actor, const CostContext &context);
 /// The actor's structure. With its memories' contents, equal and
 /// constant columns are counted as synthesis does; without, the expected
 /// numbers.

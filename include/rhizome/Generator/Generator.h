@@ -41,6 +41,8 @@ struct DeviceContext {
   /// The most frames that may share weights from a memory while these are
   /// read once.
   int64_t batch = 1;
+  /// Whether rows of frames and pages of rearranged ones may be in UltraRAM.
+  bool ultraRows = false;
   /// Whether it stands alone, with a memory from which it can be loaded.
   bool isAlone = true;
 

@@ -48,6 +48,10 @@ public:
   /// Whether it serves its inputs one after another, frame by frame. Others
   /// take a beat of each when they fire.
   virtual bool takesTurns(const unit::Instance &) const { return false; }
+  /// The memory that is in UltraRAM if the parameter `Ultra` says so.
+  virtual std::optional<cost::Store> store(const unit::Instance &) const {
+    return std::nullopt;
+  }
   /// Minimum number of places of the output buffer.
   virtual int64_t leastDepth(const unit::Instance &) const { return 2; }
   /// Firings per beat of the output; fewer beats than firings are in flight.

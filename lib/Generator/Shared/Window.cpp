@@ -22,7 +22,8 @@ struct Window {
   int64_t words, groupWords, inCols, outCols, extent, ge;
   int64_t rowW, colW, yW, xW, wideW;
 
-  explicit Window(const Builder &b)
+  template <typename Unit>
+  explicit Window(const Unit &b)
       : elem(b.get("Elem")), channels(b.get("Channels")),
         height(b.get("Height")), width(b.get("Width")),
         kernelH(b.get("KernelH")), kernelW(b.get("KernelW")),
@@ -48,6 +49,8 @@ struct Window {
          1;
   }
   int64_t step() const { return pixelsOut * strideW; }
+  /// Of one word at a time.
+  Store store() const { return {rows * inCols * words, ge, pixelsIn}; }
 };
 
 /// Low bits that are zero in all multiples of a number.
@@ -99,7 +102,7 @@ void positions(Builder &b, const Window &w) {
 }
 
 void serial(Builder &b, const Window &w) {
-  int64_t memWords = w.rows * w.inCols * w.words;
+  int64_t memWords = w.store().words;
   int64_t address = addressBits(memWords);
   int64_t bank = w.pixelsIn > 1 ? clog2(w.pixelsIn) : 0;
   int64_t column = w.xW + clog2(w.words + 1) + 1;
@@ -133,8 +136,7 @@ void serial(Builder &b, const Window &w) {
   b.delay(double(1 + bank), 3);
   b.counter(memWords, false);
   b.ff(double(address + 1 + w.pixelsIn * w.ge));
-  for (int64_t i = 0; i < w.pixelsIn; ++i)
-    b.ram(memWords, w.ge, 2);
+  b.store(w.store(), 2, b.get("Ultra"));
   b.mux(double(w.ge), w.pixelsIn);
   b.ff(double(w.ge));
   b.outbuf(b.get("Depth"), w.ge);
@@ -284,6 +286,10 @@ public:
   void processes(const Actor &actor, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override;
+  std::optional<Store> store(const unit::Instance &a) const override {
+    const Window window(a);
+    return window.parallel ? std::nullopt : std::optional(window.store());
+  }
   void structure(Builder &b) const override {
     Window w(b);
     positions(b, w);

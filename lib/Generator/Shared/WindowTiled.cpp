@@ -43,6 +43,12 @@ struct Tiles {
   }
 };
 
+/// The memory of so many rows.
+template <typename Unit> Store storeOf(const Unit &a, int64_t rows) {
+  return {rows * a.get("Width") * ceilDiv(a.get("Channels"), a.get("Lanes")),
+          a.get("Lanes") * a.get("Elem")};
+}
+
 /// What the cell of both units takes that stores `rows` rows and reads those of
 /// `frames` frames, or `tileRows` rows of one.
 void tilesStructure(Builder &b, int64_t rows, int64_t tileRows, int64_t frames);
@@ -57,6 +63,9 @@ public:
   void processes(const Actor &actor, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override;
+  std::optional<Store> store(const unit::Instance &a) const override {
+    return storeOf(a, a.get("Rows"));
+  }
   void structure(Builder &builder) const override;
 };
 
@@ -152,7 +161,7 @@ void tilesStructure(Builder &b, int64_t rows, int64_t tileRows,
   b.ff(double(2 * address + 2));
   b.delay(1, 2);
   b.ff(double(ge)); // what is written
-  b.ram(memWords, ge, 2);
+  b.store(storeOf(b, rows), 2, b.get("Ultra"));
   b.ff(double(ge));
   b.outbuf(b.get("Depth"), ge);
 }
@@ -169,6 +178,9 @@ public:
   void processes(const Actor &actor, ProcessNetwork &network,
                  const std::vector<int> &inputs,
                  const std::vector<int> &outputs) const override;
+  std::optional<Store> store(const unit::Instance &a) const override {
+    return storeOf(a, a.get("Places") * a.get("Height"));
+  }
   void structure(Builder &b) const override {
     const int64_t frames = b.get("Frames");
     tilesStructure(b, b.get("Places") * b.get("Height"), b.get("OutHeight"),

@@ -2,6 +2,7 @@
 // Units that reduce over a sliding window: convolution, dense, pooling. Each
 // is a `window` (which stores rows and repeats its output), if necessary a
 // converter to another number of lanes, and a `matvec` or `lane_reduce`.
+#include "Foldings.h"
 #include "KnownUnits.h"
 #include "Models.h"
 #include "Reduction.h"
@@ -104,40 +105,7 @@ Body::Unit wordsUnit(Actor replay, Body::Source from, MLIRContext *context) {
 }
 
 namespace {
-/// How a problem is folded.
-struct Folding {
-  int64_t pe = 1;        ///< output channels per cycle (MatVec)
-  int64_t lanes = 1;     ///< channels per word of the window (G)
-  int64_t simd = 0;      ///< lanes after a converter, 0 for none
-  bool parallel = false; ///< all kernel positions at once
-  int64_t pixelsIn = 1, pixelsOut = 1;
-  int64_t style = 0;
-  Residents home = Residents::None; ///< of the weights; none: in a ROM
-  bool streamed = false;            ///< or they are read for every frame
-  /// If so: the rows of positions that use a weight one after another; 0: one
-  /// position.
-  int64_t tileRows = 0;
-  /// Frames whose positions, all of them, do so.
-  int64_t batch = 1;
-
-  /// As an offer remembers it until it is complete.
-  OfferSketch numbers() const {
-    return {pe,       lanes,         simd,
-            parallel, pixelsIn,      pixelsOut,
-            style,    int64_t(home), streamed ? 1 + tileRows : 0,
-            batch};
-  }
-  static Folding of(llvm::ArrayRef<int64_t> n) {
-    return {n[0],      n[1],
-            n[2],      n[3] != 0,
-            n[4],      n[5],
-            n[6],      Residents(n[7]),
-            n[8] != 0, std::max<int64_t>(n[8] - 1, 0),
-            n[9]};
-  }
-};
-
-Actor windowOf(const Reduction &p, const Folding &f) {
+Actor windowInBlocks(const Reduction &p, const Folding &f) {
   bool lanewise = p.kind != Kind::MatVec;
   if (f.batch > 1)
     return makeWindowBatch(p.w, p.x.width, p.padValue, f.lanes,
@@ -153,6 +121,14 @@ Actor windowOf(const Reduction &p, const Folding &f) {
   r.pixelsIn = f.pixelsIn;
   r.pixelsOut = f.pixelsOut;
   return makeWindow(p.w, p.x.width, p.padValue, r);
+}
+
+Actor windowOf(const Reduction &p, const Folding &f,
+               const DeviceContext &device) {
+  Actor window = windowInBlocks(p, f);
+  if (f.ultraRows)
+    placeInUltra(window, device.cost);
+  return window;
 }
 
 /// What follows from a folding: counts per frame, or per batch of frames, and
@@ -253,7 +229,8 @@ struct Streamed {
 /// Results of a tile come for each group of output channels; what follows takes
 /// all channels of a position.
 std::optional<Actor> reorderOf(const Reduction &p, const Folding &f,
-                               const Folded &folded) {
+                               const Folded &folded,
+                               const DeviceContext &device) {
   if (folded.positions == 1 || folded.outFolds == 1)
     return std::nullopt;
   Actor reorder(unit::Reorder::kKind, "reorder");
@@ -261,6 +238,8 @@ std::optional<Actor> reorderOf(const Reduction &p, const Folding &f,
                     {"Elements", folded.positions * folded.outFolds},
                     {"OutElements", folded.positions * folded.outFolds},
                     {"frameBeats", folded.results}};
+  if (f.ultraRows)
+    placeInUltra(reorder, device.cost);
   return reorder;
 }
 
@@ -373,9 +352,9 @@ Offer makeOffer(const Reduction &p, const Folding &f,
                            (f.batch > 1));
   if (f.batch > 1)
     offer.body.units.push_back(
-        batchWindow(windowOf(p, f), folded.chunk.canonical(), context));
+        batchWindow(windowOf(p, f, device), folded.chunk.canonical(), context));
   else
-    offer.body.chain(windowOf(p, f), folded.chunk.canonical());
+    offer.body.chain(windowOf(p, f, device), folded.chunk.canonical());
   if (f.simd)
     offer.body.chain(folded.converter(), folded.narrow.canonical());
   const BeatFormat out = outputOf(p, f);
@@ -390,7 +369,7 @@ Offer makeOffer(const Reduction &p, const Folding &f,
       offer.body.units.push_back(
           wordsUnit(streamed->replay(folded), {values + 1, 0}, context));
     const int last = int(offer.body.units.size()) - 1;
-    std::optional<Actor> reorder = reorderOf(p, f, folded);
+    std::optional<Actor> reorder = reorderOf(p, f, folded, device);
     BeatFormat results = out;
     std::vector<Type> elements;
     if (reorder || f.batch > 1) {
@@ -441,6 +420,8 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     offer.key.add("tile", folded.positions);
     offer.summary += ", " + counted(folded.positions, "position") + " a weight";
   }
+  if (f.ultraRows)
+    offer.key.add("rows", "ultra");
   if (f.pixelsOut > 1)
     offer.summary += " × " + std::to_string(f.pixelsOut) + " pixels";
   if (f.simd)
@@ -449,6 +430,8 @@ Offer makeOffer(const Reduction &p, const Folding &f,
     offer.summary += ", whole pixels";
   else if (f.parallel && !lanewise)
     offer.summary += ", whole windows";
+  if (f.ultraRows)
+    offer.summary += ", rows in UltraRAM";
   return offer;
 }
 
@@ -488,29 +471,36 @@ public:
   bool relieves(Folding f) const;
   /// Whether the last one has weights in blocks of memory.
   bool usesBlocks = false;
+  /// Whether its rows or pages may be worth an UltraRAM.
+  bool mayUseUltra = false;
 
 private:
   using Price = PriceList::Price;
-  using Key = std::array<int64_t, 5>;
+  using Key = std::array<int64_t, 6>;
   const Reduction &p;
   const DeviceContext &device;
   PriceList prices;
   /// Prices of units of one kind. Offers one after another mostly have the same
   /// unit.
+  struct Priced {
+    Price price;
+    bool mayUseUltra = false;
+  };
   struct Known {
-    std::map<Key, Price> all;
-    const std::pair<const Key, Price> *last = nullptr;
+    std::map<Key, Priced> all;
+    const std::pair<const Key, Priced> *last = nullptr;
   };
   Known windows, converters;
 
-  const Price &priceOf(Known &known, const Key &key,
-                       llvm::function_ref<Actor()> make) {
+  const Priced &priceOf(Known &known, const Key &key,
+                        llvm::function_ref<Actor()> make) {
     if (known.last && known.last->first == key)
       return known.last->second;
     auto [it, isNew] = known.all.try_emplace(key);
     if (isNew) {
       Actor actor = make();
-      it->second = PriceList::finishAlone(actor, device.cost);
+      it->second.price = PriceList::finishAlone(actor, device.cost);
+      it->second.mayUseUltra = placeInUltra(actor, device.cost);
     }
     known.last = &*it;
     return it->second;
@@ -538,15 +528,19 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   };
   const int64_t repeat =
       p.kind == Kind::MatVec ? ceilDiv(p.groupOut(), f.pe) : 1;
-  Key window{f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut};
+  Key window{f.lanes, repeat, f.parallel, f.pixelsIn, f.pixelsOut, f.ultraRows};
   if (f.tileRows)
-    window = {f.lanes, repeat, -1, f.tileRows, f.batch};
-  add(priceOf(windows, window, [&] { return windowOf(p, f); }));
+    window = {f.lanes, repeat, -1, f.tileRows, f.batch, f.ultraRows};
+  const Priced &stored =
+      priceOf(windows, window, [&] { return windowOf(p, f, device); });
+  add(stored.price);
+  mayUseUltra = stored.mayUseUltra;
   if (f.simd)
     add(priceOf(converters,
                 {folded.chunk.lanes, folded.chunk.count, folded.narrow.row,
                  folded.narrow.lanes},
-                [&] { return folded.converter(); }));
+                [&] { return folded.converter(); })
+            .price);
   int64_t firings = folded.firings, memoryCycles = 0;
   std::optional<Streamed> streamed;
   if (f.streamed) {
@@ -581,8 +575,10 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   }
   add(priced.price());
   usesBlocks = priced.usesBlocks;
-  if (std::optional<Actor> reorder = reorderOf(p, f, folded))
+  if (std::optional<Actor> reorder = reorderOf(p, f, folded, device)) {
     add(prices.finish(*reorder));
+    mayUseUltra |= placeInUltra(*reorder, device.cost);
+  }
   if (f.batch > 1) {
     Actor unbatch = makeUnbatch(offer.outputs[0], f.batch);
     add(prices.finish(unbatch));
@@ -597,105 +593,6 @@ Offer Sketcher::sketch(const Folding &f, KnownUnit *known) {
   return offer;
 }
 } // namespace
-
-/// The rows of positions that may use weights together: those that divide the
-/// rows of the output, each at least four times the one before.
-static std::vector<int64_t> tilesOf(const osa::Window &w) {
-  std::vector<int64_t> tiles;
-  for (int64_t rows = 1; rows <= w.outHeight; ++rows)
-    if (w.outHeight % rows == 0 && rows * w.outWidth > 1 &&
-        (tiles.empty() || rows >= 4 * tiles.back()))
-      tiles.push_back(rows);
-  if (!tiles.empty() && tiles.back() != w.outHeight)
-    tiles.back() = w.outHeight;
-  return tiles;
-}
-
-/// The ways to fold a reduction, without those to multiply and to store
-/// weights.
-static std::vector<Folding> foldingsOf(const Reduction &p) {
-  const osa::Window &w = p.w;
-  std::vector<Folding> all;
-  auto offer = [&](const Folding &f) { all.push_back(f); };
-  int64_t taps = p.taps(), channels = w.channels;
-  // Several output pixels per cycle need every kernel position at once.
-  auto offerPixels = [&](Folding f) {
-    for (int64_t pixels = 1; pixels <= 2 * w.outWidth && pixels <= 16;
-         pixels *= 2) {
-      f.parallel = true;
-      f.lanes = channels;
-      f.pixelsOut = std::min(pixels, w.outWidth);
-      int64_t repeat =
-          p.kind == Kind::MatVec ? ceilDiv(p.outChannels, f.pe) : 1;
-      if (f.pixelsOut > 1 && repeat > 1)
-        break;
-      f.pixelsIn = pixelsInFor(
-          w, w.outHeight * ceilDiv(w.outWidth, f.pixelsOut) * repeat);
-      offer(f);
-      if (f.pixelsOut == w.outWidth)
-        break;
-    }
-  };
-
-  if (p.kind != Kind::MatVec) {
-    for (int64_t lanes : foldings(channels)) {
-      Folding f;
-      f.lanes = lanes;
-      offer(f);
-      if (taps > 1 && lanes < channels) {
-        f.parallel = true;
-        offer(f);
-      }
-    }
-    offerPixels({});
-    return all;
-  }
-
-  for (int64_t pe : foldings(p.groupOut())) {
-    Folding f;
-    f.pe = pe;
-    if (p.groups > 1) {
-      for (int64_t lanes : foldings(p.groupIn()))
-        if (p.groupIn() % lanes == 0) {
-          f.lanes = lanes;
-          offer(f);
-        }
-      continue;
-    }
-    for (int64_t lanes : foldings(channels)) {
-      f = {};
-      f.pe = pe;
-      f.lanes = lanes;
-      offer(f);
-      if (taps > 1 && lanes < channels) {
-        f.parallel = true;
-        offer(f);
-      }
-    }
-    if (taps > 1) {
-      for (int64_t simd : foldings(taps * channels)) {
-        int64_t folds = ceilDiv(taps * channels, simd);
-        // Only if words of whole channels take longer.
-        if (folds == 1 ||
-            (simd <= channels && folds >= taps * ceilDiv(channels, simd)))
-          continue;
-        f = {};
-        f.pe = pe;
-        f.lanes = channels;
-        f.simd = simd;
-        f.parallel = simd > channels;
-        f.pixelsIn = f.parallel ? pixelsInFor(w, p.positions() * folds *
-                                                     ceilDiv(p.outChannels, pe))
-                                : 1;
-        offer(f);
-      }
-    }
-    f = {};
-    f.pe = pe;
-    offerPixels(f);
-  }
-  return all;
-}
 
 std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
   const Reduction p = reductionOf(op);
@@ -713,6 +610,11 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
   auto offer = [&](const Folding &f) {
     KnownUnit *unit = f.streamed ? nullptr : &known.byHome[size_t(f.home)][at];
     offers.push_back(sketcher.sketch(f, unit));
+    if (!device.ultraRows || !sketcher.mayUseUltra)
+      return;
+    Folding inUltra = f;
+    inUltra.ultraRows = true;
+    offers.push_back(sketcher.sketch(inUltra, unit));
   };
   for (auto [i, folding] : llvm::enumerate(foldings))
     for (auto [k, style] : llvm::enumerate(

@@ -17,6 +17,10 @@ void concat(Builder &b) {
   b.outbuf(b.get("Depth"), width);
 }
 
+template <typename Unit> Store pagesOf(const Unit &a) {
+  return {int64_t(2) << addressBits(a.get("Elements")), a.get("Elem")};
+}
+
 void reorder(Builder &b) {
   int64_t elements = b.get("Elements"), elem = b.get("Elem");
   int64_t address = addressBits(elements);
@@ -26,7 +30,7 @@ void reorder(Builder &b) {
   b.counter(reads);
   b.ff(4 + 3 + 1 + 2 + double(address + elem));
   b.rom("AddressFile", "Block", reads, address, 1);
-  b.ram(int64_t(2) << address, elem, 2);
+  b.store(pagesOf(b), 2, b.get("Ultra"));
   b.outbuf(b.get("Depth"), elem);
 }
 
@@ -133,6 +137,9 @@ public:
     if (m > 1)
       read.phases.push_back({1, {0}, {n}, {1}});
     network.processes.push_back(std::move(read));
+  }
+  std::optional<Store> store(const unit::Instance &a) const override {
+    return pagesOf(a);
   }
   void structure(Builder &b) const override { reorder(b); }
   bool sample(Sampler &s, llvm::StringRef) const override {
