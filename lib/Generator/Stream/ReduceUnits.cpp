@@ -659,13 +659,13 @@ public:
   }
   void structure(Builder &b) const override { laneReduce(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
-    return kind().characterized[a.get("Op") == 0];
+    return kind().characterized[a.is<unit::LaneReduce>() && a.get("Op") == 0];
   }
   Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::LaneReduce>();
-    if (p.Op != 0)
+    if (a.is<unit::LaneReduce>() && a.get("Op") != 0)
       return {};
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
+    return {a.get("Pixels") * a.get("Lanes") * a.get("Taps"),
+            Multiplier(a.get("Style"))};
   }
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
@@ -673,13 +673,6 @@ public:
 class DepthwiseResidentUnit final : public LaneReduceUnit {
 public:
   DepthwiseResidentUnit() : LaneReduceUnit(unit::DepthwiseResident::kKind) {}
-  const char *characterizedAs(const unit::Instance &) const override {
-    return kind().characterized.front();
-  }
-  Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::DepthwiseResident>();
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
-  }
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
@@ -698,13 +691,6 @@ public:
       phases.push_back(Phase::of(collected, {1, 1}, {0}));
     phases.push_back(Phase::of(1, {1, 1}, {1}));
     addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
-  }
-  const char *characterizedAs(const unit::Instance &) const override {
-    return kind().characterized.front();
-  }
-  Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::DepthwiseStreamed>();
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
   }
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
