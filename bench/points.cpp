@@ -6,6 +6,7 @@
 // where it places memories. Together, the sets contain every unit kind.
 #include "../unittests/MatmulBuilder.h"
 #include "../unittests/RowsBuilder.h"
+#include "mlir/IR/Verifier.h"
 #include "rhizome/Generator/Shared.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -67,6 +68,8 @@ NetworkBuilder::Conv drawConv(NetworkBuilder &n, int64_t channels, bool deep) {
   if (n.coin())
     for (int64_t &pad : conv.pads)
       pad = conv.kh / 2;
+  else // of small inputs
+    conv.kh = conv.kw = std::min({conv.kh, n.shape()[1], n.shape()[2]});
   conv.out = deep ? channels : size(n, 64);
   conv.groups = deep ? channels : 1;
   conv.weightBits = weightBits(n);
@@ -511,6 +514,9 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
                 : set == Set::Streamed && n.draw(0, 3) == 0
                     ? Layer{drawReaders(n)}
                     : Layer{drawLayer(n)};
+  if (failed(verify(layer.network)))
+    return llvm::createStringError("the layer of seed %llu is no network",
+                                   static_cast<unsigned long long>(seed));
   auto known = planbuild::contextOf(device, device.clockMhz);
   if (!known)
     return known.takeError();

@@ -191,7 +191,7 @@ void Builder::factors(int64_t words, int64_t weights, double lanes,
   of.ownsLate = late.x == 0;
   if (a.kind().loadedPort()) {
     weightRam(words, weights * of.w, 2, a.get("Load"), a.get("Ultra"));
-    of.masksInLuts = weights > 1;
+    of.masksInLuts = true;
     if (words == 1 && late.w > 0) {
       // Those that wait are in a row with the registers behind the word.
       const double rows = double(weights * late.w);
@@ -223,17 +223,20 @@ void Builder::arriving(int64_t weights, double lanes, Product &of) {
   delay(lanes * double(of.x - late.x), 1);
   delay(lanes * double(late.x), 2);
   of.ownsLate = late.x == 0;
-  // As measured with 3 and 9 weights of 6 and 4 bits; a single one is reset.
-  of.masksInLuts = weights > 1;
+  of.masksInLuts = true;
   delay(double(weights * of.w), 1);
 }
 
 void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
-  // Synthesis keeps products of few bits in logic, except for ECP5.
+  // Synthesis keeps products of few bits in logic, except for ECP5. Two
+  // operands without a sign have no bit for it.
   const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 0 : 11;
-  if (of.style && ctx.dspWide > 0 && std::min(w, signedX) > 1 &&
-      std::min(w + of.x, of.kept) >= least) {
+  const bool isUnsigned = of.zeros > 0 && !of.xSigned;
+  const int64_t narrow =
+      isUnsigned ? std::min(w - 1, of.x) : std::min(w, signedX);
+  if (of.style && ctx.dspWide > 0 && narrow > 1 &&
+      std::min(w - isUnsigned + of.x, of.kept) >= least) {
     // The results of several blocks are added in logic.
     int64_t tiles = dspTiles(w, signedX, ctx);
     dsp(count * double(tiles));
@@ -243,7 +246,7 @@ void Builder::products(double count, const Product &of) {
   // If a bit cannot reset the register, it takes one LUT per bit.
   if (isMasked(of)) {
     if (!isAmd() || of.masksInLuts)
-      term(Term::Product, count * of.share * double(w));
+      term(Term::Product, count * of.share * double(w - of.zeros));
     return;
   }
   // Digits of the operand with fewer signed bits: one carry chain each. A
@@ -255,7 +258,9 @@ void Builder::products(double count, const Product &of) {
   const bool acrossSigned = swap || of.xSigned;
   const int64_t digits = ceilDiv(rows, 2), groups = ceilDiv(rows, kRowsAtOnce);
   const int64_t width = std::min(of.x + w, of.kept);
-  const int64_t row = across + (acrossSigned ? 1 : 2);
+  // The bits above a single row only pass carries.
+  const bool isSingle = rows == 1 && ctx.lutInputs >= 6;
+  const int64_t row = across + (isSingle ? 0 : acrossSigned ? 1 : 2);
   // The bits of the last row above the result.
   const int64_t above =
       std::clamp<int64_t>(2 * (digits - 1) + row - width, 0, row);

@@ -67,8 +67,6 @@ void scaledAdd(Builder &b) {
     int64_t bits = clog2(m + 1);
     bool power = m > 0 && m >> zeros == 1;
     int64_t product = x + bits - (power ? 1 : 0) + (b.get(sign) ? 1 : 0);
-    // Synthesis shortens the factor: too few bits are no product for a DSP.
-    const int64_t whole = product;
     wide = std::max(wide, product);
     // The sum reads only this part.
     product = std::min(product, b.get("Max") ? b.get("MaxWidth") : out);
@@ -89,11 +87,14 @@ void scaledAdd(Builder &b) {
     } else {
       b.ff(lanes * double(x + 2 * (product - zeros - row)));
       b.delay(lanes * double(row), 3);
-      b.products(lanes, {.w = b.get("MulWidth"),
-                         .x = x,
-                         .xSigned = b.get(sign) != 0,
-                         .style = b.context().dspWide > 0,
-                         .kept = b.context().dspWide > 0 ? whole : 128});
+      // Synthesis shortens the factor at both ends: too few bits are no product
+      // for a DSP.
+      b.products(lanes,
+                 {.w = b.get("MulWidth"),
+                  .x = x,
+                  .xSigned = b.get(sign) != 0,
+                  .style = b.context().dspWide > 0,
+                  .kept = b.context().dspWide > 0 ? product - zeros : 128});
     }
   }
   if (b.get("Max") == 0)
@@ -111,10 +112,17 @@ void product(Builder &b) {
   double lanes = double(channels);
   b.term(Term::Fixed, 1);
   b.ff(4);
+  // In a DSP, operands without a sign have no bit for it.
+  const bool isUnsigned = b.get("Style") && !b.get("ASigned") &&
+                          !b.get("BSigned") && !b.get("ZeroA") &&
+                          !b.get("ZeroB");
   const Product of{.w = b.get("BDiff"),
-                   .x = b.get("ADiff"),
+                   .x = b.get("ADiff") - isUnsigned,
+                   .xSigned = !isUnsigned,
                    .style = b.get("Style"),
-                   .kept = out};
+                   .kept = out,
+                   .zeros = isUnsigned,
+                   .masksInLuts = true};
   const LateBits late = lateBits(of);
   for (auto [zero, width, diff, waiting] :
        {std::tuple("ZeroA", "AWidth", "ADiff", late.x),

@@ -144,7 +144,10 @@ void pairedProducts(Builder &b, int64_t kept) {
   };
   if (isLoaded(b.instance())) {
     b.weightRam(words, pe * simd * w, 1, b.get("Load"), b.get("Ultra"));
-    delayWeights(double(pe * simd * w));
+    // The register behind a single word begins the rows.
+    const bool isWord = words == 1;
+    b.ff(isWord ? -double(pe * simd * w) : 0);
+    delayWeights(double(pe * simd * w), /*first=*/isWord);
   } else if (isStored(b.instance())) {
     const double columns = double(pe * simd * storedBits(b));
     const bool isInLuts = isStoredInLuts(b);
@@ -248,6 +251,7 @@ void streamedRows(Builder &b, double lanes, Product &of) {
   b.delay(lanes * double(of.x - late.x), 3);
   b.delay(lanes * double(late.x), 4);
   of.ownsLate = late.x == 0;
+  of.masksInLuts = true;
   if (late.w == 0 || !isStoredInLuts(b))
     return;
   of.ownsLate = false;
@@ -382,6 +386,7 @@ void laneReduce(Builder &b) {
   int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
   int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
+  int64_t live = channels;
   const bool arrives = isStreamed(b.instance());
   int64_t stages =
       (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
@@ -394,28 +399,33 @@ void laneReduce(Builder &b) {
       if (words > 1)
         b.ff(double(clog2(words)));
     }
-    Product of = {
-        .w = w,
-        .x = x,
-        .xSigned = b.get("XSigned") != 0,
-        .style = style,
-        .kept = acc,
-        .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
-        .perW = double(pixels)};
+    Product of = {.w = w,
+                  .x = x,
+                  .xSigned = b.get("XSigned") != 0,
+                  .style = style,
+                  .kept = acc,
+                  .perW = double(pixels)};
+    UsedProducts used(b, taps, channels, w);
+    const double count = double(pixels * used.count);
+    if (!hasNoRom(b.instance()) && used.count > 0)
+      of.share = b.usedShare("WeightFile", words) * double(taps * channels) /
+                 double(used.count);
     if (arrives)
-      b.arriving(taps * channels, lanes * double(taps), of);
+      b.arriving(taps * channels, count, of);
     else
-      b.factors(words, taps * channels, lanes * double(taps), of);
+      b.factors(words, taps * channels, count, of);
     const int64_t product = productBits(of);
-    b.ff(lanes * double(taps * std::min(product, acc)));
+    b.ff(count * double(std::min(product, acc)));
     if (words == 1 && style == 0 && !hasNoRom(b.instance()))
-      b.constantProducts(lanes * double(taps), w, x, acc);
+      b.constantProducts(count, w, x, acc);
     else
-      b.products(lanes * double(taps), of);
-    b.tree(lanes, taps, product, acc);
+      b.products(count, of);
+    b.tree(double(pixels * used.lanes), taps, product, acc);
     if (b.get("Bias")) {
       b.counter(outFolds, false);
       b.rom("BiasFile", "BiasBlock", outFolds, channels * acc, 2, 1, 0.7);
+    } else { // Lanes with only zero weights are constant.
+      live = used.lanes;
     }
   } else {
     // The terms' register follows the three stages.
@@ -433,20 +443,21 @@ void laneReduce(Builder &b) {
     }
   }
   int64_t result = op == 1 ? std::min(x, acc) : acc;
-  b.ff(lanes * double(result));
+  const double results = double(pixels * live);
+  b.ff(results * double(result));
   // A single term is the result; a bias is added to it.
   if (op == 1) {
     b.compare(folds > 1 ? lanes : 0, result);
   } else if (folds > 1 || b.get("Bias")) {
-    accumulators(b, double(pixels), channels, acc);
+    accumulators(b, double(pixels), live, acc);
     // Before AMD's carry chains, an adder's LUT also clears one operand, but
     // not the one connected to the chain itself; Yosys' operand order decides
     // which.
-    if (op == 0 || b.get("XSigned") || !b.isAmd())
-      b.term(Term::Select, lanes * double(acc));
+    if (folds > 1 && (op == 0 || b.get("XSigned") || !b.isAmd()))
+      b.term(Term::Select, results * double(acc));
   }
   // Plain and scaled result.
-  b.ff(lanes * double(result) * 2);
+  b.ff(results * double(result) * 2);
   if (op == 2 && b.get("Positions") > 0) {
     int64_t scale = b.get("ScaleWidth");
     b.counter(outFolds);
@@ -648,13 +659,13 @@ public:
   }
   void structure(Builder &b) const override { laneReduce(b); }
   const char *characterizedAs(const unit::Instance &a) const override {
-    return kind().characterized[a.get("Op") == 0];
+    return kind().characterized[a.is<unit::LaneReduce>() && a.get("Op") == 0];
   }
   Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::LaneReduce>();
-    if (p.Op != 0)
+    if (a.is<unit::LaneReduce>() && a.get("Op") != 0)
       return {};
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
+    return {a.get("Pixels") * a.get("Lanes") * a.get("Taps"),
+            Multiplier(a.get("Style"))};
   }
   bool sample(Sampler &s, llvm::StringRef name) const override;
 };
@@ -662,13 +673,6 @@ public:
 class DepthwiseResidentUnit final : public LaneReduceUnit {
 public:
   DepthwiseResidentUnit() : LaneReduceUnit(unit::DepthwiseResident::kKind) {}
-  const char *characterizedAs(const unit::Instance &) const override {
-    return kind().characterized.front();
-  }
-  Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::DepthwiseResident>();
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
-  }
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
@@ -687,13 +691,6 @@ public:
       phases.push_back(Phase::of(collected, {1, 1}, {0}));
     phases.push_back(Phase::of(1, {1, 1}, {1}));
     addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
-  }
-  const char *characterizedAs(const unit::Instance &) const override {
-    return kind().characterized.front();
-  }
-  Products products(const unit::Instance &a) const override {
-    auto p = a.as<unit::DepthwiseStreamed>();
-    return {p.Pixels * p.Lanes * p.Taps, Multiplier(p.Style)};
   }
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
