@@ -3,6 +3,7 @@
 // blocks, and homes of weights. Building a plan takes longer than solving for
 // it, so plans are built in the order of the solver's promises.
 #include "rhizome/Explore/Explore.h"
+#include "Least.h"
 #include "Repeat.h"
 #include "Sharing.h"
 #include "rhizome/Cost/Structure.h"
@@ -613,39 +614,10 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
   return result;
 }
 
-/// The shares of all devices that a plan takes.
-static double shareOf(const Result &plan, const Cluster &cluster) {
-  double share = 0;
-  for (const NodeResult &node : plan.nodes)
-    for (size_t k = 0; k < kResourceNames.size(); ++k)
-      if (double all =
-              available(cluster.places[size_t(node.place)].capacity, k))
-        share += node.resources.amount[k] / all * node.copies;
-  return share;
-}
-
-/// The plan in which chains of equal blocks are bodies, if it serves the goal
-/// better than `plan`, which is then erased. A body takes its time for each
-/// trip, so it is for goals that leave time, and for networks that fit no other
-/// way.
-static LogicalResult tryBodies(func::FuncOp network, const Goal &goal,
-                               const Cluster &cluster,
-                               FailureOr<Result> &plan) {
-  if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||
-      goal.latency > 0 ||
-      (plan->fits && plan->meetsGoal && goal.kind == Goal::Kind::MaxThroughput))
-    return success();
-  std::vector<Repeat> repeats = findRepeats(network);
-  if (repeats.empty())
-    return success();
-  Refusals refused;
-  func::FuncOp folded = foldAs(network, repeats, refused);
-  if (!refused.empty())
-    return success();
-  FailureOr<Result> other = exploreBase(folded, goal, cluster, {});
-  eraseFolded(folded);
-  if (failed(other))
-    return failure();
+/// Whether `a` serves a goal better than `b`: of equal ones, with less of the
+/// devices.
+static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
+                         const Cluster &cluster) {
   auto rank = [&](const Result &one) {
     return std::tuple(!one.refused.empty(), !one.fits, !one.meetsGoal,
                       goal.kind == Goal::Kind::MaxThroughput || !one.meetsGoal
@@ -653,12 +625,52 @@ static LogicalResult tryBodies(func::FuncOp network, const Goal &goal,
                           : 0,
                       shareOf(one, cluster));
   };
-  if (rank(*other) < rank(*plan)) {
-    std::swap(*plan, *other);
-    plan->repeats = std::move(repeats);
+  return rank(a) < rank(b);
+}
+
+/// The best plan with or without bodies, nobody having asked for either.
+/// A body takes its time for each trip, so it is for goals that leave time, and
+/// for networks that fit no other way. It is explored first where that may
+/// spare the larger network.
+static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
+                                     const Cluster &cluster) {
+  const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+  if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||
+      goal.latency > 0)
+    return exploreBase(network, goal, cluster, {});
+  std::optional<Result> plan;
+  if (isRate) {
+    FailureOr<Result> first = exploreBase(network, goal, cluster, {});
+    if (failed(first) || (first->fits && first->meetsGoal))
+      return first;
+    plan = std::move(*first);
   }
-  erase(*other);
-  return success();
+  Refusals refused;
+  std::vector<Repeat> repeats = findRepeats(network);
+  func::FuncOp folded = foldAs(network, repeats, refused);
+  std::optional<Result> bodies;
+  if (folded != network) {
+    FailureOr<Result> built = exploreBase(folded, goal, cluster, {});
+    eraseFolded(folded);
+    if (failed(built))
+      return failure();
+    bodies = std::move(*built);
+    bodies->repeats = std::move(repeats);
+    if (!plan && bodies->fits && bodies->meetsGoal &&
+        takesMore(network, goal, cluster, shareOf(*bodies, cluster)))
+      return std::move(*bodies);
+  }
+  if (!plan) {
+    FailureOr<Result> built = exploreBase(network, goal, cluster, {});
+    if (failed(built))
+      return failure();
+    plan = std::move(*built);
+  }
+  if (bodies && servesBetter(*bodies, *plan, goal, cluster))
+    std::swap(*plan, *bodies);
+  if (bodies)
+    erase(*bodies);
+  return std::move(*plan);
 }
 
 FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
@@ -673,16 +685,15 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
   }
   std::vector<Split> splits = wholeIds(network, steering.splits);
   std::vector<Repeat> repeats = wholeIds(network, steering.repeats);
-  FailureOr<Result> result = exploreBase(base, goal, cluster, steering);
+  FailureOr<Result> result = base == network && steering.isEmpty()
+                                 ? exploreBoth(network, goal, cluster)
+                                 : exploreBase(base, goal, cluster, steering);
   if (base != network) {
     eraseFolded(base);
     if (succeeded(result)) {
       result->splits = std::move(splits);
       result->repeats = std::move(repeats);
     }
-  } else if (succeeded(result) && steering.isEmpty() &&
-             failed(tryBodies(network, goal, cluster, result))) {
-    return failure();
   }
   if (succeeded(result))
     renumberValues(*result);

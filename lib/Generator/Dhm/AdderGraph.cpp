@@ -24,6 +24,11 @@ struct Digit {
 };
 using Sum = std::vector<Digit>;
 
+/// 2^exponent, for exponents of normal numbers.
+double powerOfTwo(int exponent) {
+  return std::bit_cast<double>(uint64_t(1023 + exponent) << 52);
+}
+
 /// Canonical signed digits: (shift, negative), lowest first.
 template <typename Use> void forDigits(int64_t weight, Use use) {
   for (int shift = 0; weight != 0; ++shift, weight >>= 1)
@@ -375,8 +380,8 @@ void Builder::share(const std::vector<Row> &rows, int first, int last) {
       continue;
     }
     int level = std::max(depth[p.first], depth[p.second]) + 1;
-    double deeper = std::exp2(level) - std::exp2(depth[p.first]) -
-                    std::exp2(depth[p.second]);
+    double deeper = powerOfTwo(level) - powerOfTwo(depth[p.first]) -
+                    powerOfTwo(depth[p.second]);
     places.clear();
     const auto &fewer = users[p.first].size() < users[p.second].size()
                             ? users[p.first]
@@ -455,12 +460,12 @@ int Builder::total(const Sum &sum, int64_t bias) {
   std::sort(open.begin(), open.end(), order);
   double now = 0;
   for (const Digit &d : open)
-    now += std::exp2(depth[d.node]);
+    now += powerOfTwo(depth[d.node]);
   const double limit = std::exp2(std::ceil(std::log2(now)));
   while (open.size() > 1) {
     auto deeper = [&](const Digit &x, const Digit &y) {
-      return std::exp2(std::max(depth[x.node], depth[y.node]) + 1) -
-             std::exp2(depth[x.node]) - std::exp2(depth[y.node]);
+      return powerOfTwo(std::max(depth[x.node], depth[y.node]) + 1) -
+             powerOfTwo(depth[x.node]) - powerOfTwo(depth[y.node]);
     };
     // Two whose sum takes no additional bit, as long as the depth allows it.
     size_t first = 0, second = 1;
