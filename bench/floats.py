@@ -23,13 +23,20 @@ SYNTH = "synth_xilinx -top {top} -family xcup -flatten -noiopad -noclkbuf " \
         "-nowidelut"
 # LUT, FF, DSP and cycles, as far as the sources have them.
 PUBLISHED = {
-    ("add", "single"): (("AMD, 140 MHz", 226, 177, 2, 2),
+    ("add", "single"): (("FloPoCo, 552 MHz", 450, 358, 0, 6),
+                        ("FloPoCo, 234 MHz", 459, 181, 0, 2),
+                        ("AMD, 140 MHz", 226, 177, 2, 2),
                         ("AMD, in Vitis HLS", "–", "–", "–", 6),
                         ("ScaleHLS's model", "–", "–", 2, 4)),
-    ("mul", "single"): (("AMD, in Vitis HLS", "–", "–", "–", 3),
+    ("mul", "single"): (("FloPoCo, 422 MHz", 177, 146, 2, 3),
+                        ("AMD, in Vitis HLS", "–", "–", "–", 3),
                         ("ScaleHLS's model", "–", "–", 3, 3)),
-    ("add", "double"): (("AMD, in Vitis HLS", "–", "–", "–", 4),),
-    ("mul", "double"): (("AMD, in Vitis HLS", "–", "–", "–", 5),),
+    ("add", "double"): (("FloPoCo, 385 MHz", 982, 902, 0, 8),
+                        ("FloPoCo, 236 MHz", 1100, 439, 0, 3),
+                        ("AMD, in Vitis HLS", "–", "–", "–", 4)),
+    ("mul", "double"): (("FloPoCo, 287 MHz", 698, 959, 12, 6),
+                        ("FloPoCo, 257 MHz", 701, 372, 12, 2),
+                        ("AMD, in Vitis HLS", "–", "–", "–", 5)),
 }
 NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
@@ -44,9 +51,14 @@ operands for zero and gives zero for subnormal results, like our rows "flush".
 for a U280 in github.com/WenqiJiang/SIGMOD-2022-submission-Fanns,
 PE_optimization/distance_estimation_by_LUT/unused/README.md, an estimate before
 synthesis.
+FloPoCo: its operators as Bambu builds them, with the conversions from and to
+IEEE words, by Vivado on an xcu280-2L; registers at both ends are counted, the
+clock is the reported period's. fp_plus_expr_FU and fp_mult_expr_FU, parameters
+32 32 32 and 64 64 64 with 100, 200, 300 or 400, in
+github.com/ferrandi/PandA-bambu, etc/devices/Xilinx_devices/
+xcu280-2Lfsvh2892-VVD.xml. They have no subnormal numbers. It has no half.
 AMD's tables of the core's LUTs and FFs
-(xilinx.com/html_docs/ip_docs/pru_files/floating-point.html) and FloPoCo's
-figures were not at hand and are not shown.
+(xilinx.com/html_docs/ip_docs/pru_files/floating-point.html) were not at hand.
 ScaleHLS's model: fadd and fmul on XC7Z020 at 100 MHz.
 """
 
