@@ -11,6 +11,12 @@ bool isPower(int64_t n) { return (n & (n - 1)) == 0; }
 
 /// For a product in LUTs: bits that a stage takes (rhz_mul).
 constexpr int64_t kRowsAtOnce = 4;
+
+/// Whether the top piece of a wide operand is left to LUTs (dspTiles).
+bool leavesRest(int64_t bits, const CostContext &ctx) {
+  const int64_t own = ctx.dspNarrow - 1;
+  return !ctx.shiftRegisters && bits > own + 1 && (bits - 1) % own == 1;
+}
 } // namespace
 
 void Builder::counter(int64_t count, bool last) {
@@ -241,12 +247,22 @@ void Builder::products(double count, const Product &of) {
     int64_t tiles = dspTiles(w, signedX, ctx);
     dsp(count * double(tiles));
     adder(count * double(tiles - 1), std::max(w, signedX));
+    // Two bits of one times the other: rows, their sum, and that with the rest.
+    for (auto [bits, other] : {std::pair(w, signedX), std::pair(signedX, w)})
+      if (leavesRest(bits, ctx)) {
+        adder(count * 2, other + 1);
+        term(Term::Product, count * double(other));
+      }
     return;
   }
   // If a bit cannot reset the register, it takes one LUT per bit.
   if (isMasked(of)) {
     if (!isAmd() || of.masksInLuts)
       term(Term::Product, count * of.share * double(w - of.zeros));
+    return;
+  }
+  if (of.style == 0 && w - of.zeros == 1 && of.zeros > 0) {
+    term(Term::Product, count * of.share * double(of.x));
     return;
   }
   // Digits of the operand with fewer signed bits: one carry chain each. A

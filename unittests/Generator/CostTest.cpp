@@ -95,6 +95,54 @@ TEST(Cost, LoadedMemoriesAreThoseOfYosys) {
   }
 }
 
+// rtl/src/rhz_product.sv, rhz_scaled_add.sv through `synth_xilinx -family xcup`
+// and `synth_ecp5`.
+TEST(Cost, SmallProductsTakeTheBlocksOfYosys) {
+  auto product = [](int64_t a, int64_t b, bool isSigned) {
+    return Actor("product", "p",
+                 {{"Lanes", 1},
+                  {"AWidth", a},
+                  {"ASigned", 0},
+                  {"ADiff", a + 1},
+                  {"ZeroA", 0},
+                  {"BWidth", b},
+                  {"BSigned", isSigned},
+                  {"BDiff", b + !isSigned},
+                  {"ZeroB", 0},
+                  {"OutWidth", a + b + 1},
+                  {"Style", 1},
+                  {"Depth", 6}});
+  };
+  EXPECT_EQ(costOf(product(1, 16, false), CostContext()).dsp(), 0);
+  EXPECT_EQ(costOf(product(1, 16, false), ecp5()).dsp(), 0);
+  EXPECT_EQ(costOf(product(1, 16, true), CostContext()).dsp(), 1);
+  EXPECT_EQ(costOf(product(1, 16, true), ecp5()).dsp(), 1);
+  EXPECT_EQ(costOf(product(4, 4, false), CostContext()).dsp(), 0);
+  EXPECT_EQ(costOf(product(4, 5, false), CostContext()).dsp(), 1);
+  struct Factors {
+    int64_t a, b, bits, mulA, mulB, max, out, blocks;
+  };
+  for (const Factors &f : {Factors{4, 2, 8, 17, 110, 12, 11, 1},
+                           {7, 3, 4, 6, 3, 0, 9, 0},
+                           {5, 1, 5, 11, 13, 0, 8, 0},
+                           {12, 6, 7, 49, 44, 0, 18, 2}}) {
+    Actor add("scaled_add", "s",
+              {{"Lanes", 1},
+               {"AWidth", f.a},
+               {"ASigned", 1},
+               {"BWidth", f.b},
+               {"BSigned", f.b == 3 || f.b == 6},
+               {"MulA", f.mulA},
+               {"MulB", f.mulB},
+               {"MulWidth", f.bits},
+               {"Max", f.max > 0},
+               {"MaxWidth", std::max<int64_t>(f.max, 1)},
+               {"OutWidth", f.out},
+               {"Depth", 6}});
+    EXPECT_EQ(costOf(add, CostContext()).dsp(), f.blocks) << f.mulA;
+  }
+}
+
 TEST(Cost, RowsOfRegistersAreLutsOnAmdOnly) {
   Resources amd = costOf(matvec(64, 10, 8), CostContext());
   Resources lattice = costOf(matvec(64, 10, 8), ecp5());

@@ -303,6 +303,9 @@ void matvec(Builder &b) {
       .share = hasNoRom(b.instance()) ? 1 : b.usedShare("WeightFile", words),
       .perX = double(pe),
       .perW = double(pixels)};
+  // A stored bit without a sign masks the other operand.
+  of.zeros = isStored(b.instance()) && w == 2 && storedBits(b) == 1 &&
+             !b.get("BSigned");
   // The sign of two operands without one is always zero in a DSP's product.
   const bool isUnsigned = isStored(b.instance()) && of.style == 1 &&
                           !of.xSigned && !b.get("BSigned") && !b.get("ZeroB");
@@ -352,7 +355,7 @@ void matvec(Builder &b) {
         for (int64_t i = 0; i < pe * simd; ++i)
           b.constantProduct(*weights, i * w, w, x);
     } else {
-      b.ff(count * double(std::min(product, acc)));
+      b.ff(count * double(std::min(of.zeros ? x : product, acc)));
       if (isConstant)
         b.constantProducts(count, w, x, acc);
       else
