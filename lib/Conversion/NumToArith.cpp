@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/PatternMatch.h"
+#include "rhizome/Conversion/Comparison.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Numeric/Runtime.h"
@@ -246,6 +247,9 @@ private:
   Value convert(Emitter &e, Operation *op, const numeric::Arithmetic &n,
                 const Format &from) {
     llvm::SmallVector<Value> in(op->getOperands());
+    if (auto compare = dyn_cast<num::CompareOp>(op))
+      return (from.isFixed() ? compareFixed : compareFloats)(
+          e.b, e.loc, compare.getPredicate(), in[0], in[1], from);
     if (isa<num::CastOp>(op))
       return cast(e, in[0], op->getResult(0).getType(), n, from);
     if (n.format().isFixed())

@@ -471,6 +471,16 @@ std::optional<Meaning> interp::meaningOf(Operation *op,
     m.run = runCompareWhole;
     return m;
   }
+  if (auto compare = dyn_cast<num::CompareOp>(op)) {
+    m.predicate = unsigned(compare.getPredicate());
+    m.arithmetic = arithmeticOfAny(op);
+    m.run = [](Scalar &r, S x, S y, S, M m) {
+      r.whole =
+          -int64_t(num::holds(num::Predicate(m.predicate),
+                              m.arithmetic->compare(x.pattern, y.pattern)));
+    };
+    return m;
+  }
   if (auto compare = dyn_cast<arith::CmpFOp>(op)) {
     m.predicate = unsigned(compare.getPredicate());
     m.run =

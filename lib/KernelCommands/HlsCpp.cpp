@@ -175,6 +175,8 @@ static bool isSingle(Type type) {
 }
 
 std::string Printer::typeOf(Type type) {
+  if (type.isInteger(1))
+    return "bool";
   auto format = num::formatOf(type);
   const bool isNearest = numbers.rounding == Rounding::NearestEven;
   if (type.isF64() || type.isF32() || (isSingle(type) && isNearest))
@@ -325,6 +327,25 @@ std::string Printer::cast(num::CastOp op) {
   return typeOf(to) + "(" + operand + ".to_double())";
 }
 
+/// A comparison of two values, of floats or of fixed point.
+static std::string comparison(num::Predicate predicate, const std::string &x,
+                              const std::string &y, bool isFloat) {
+  const unsigned kAll = 15, orders = unsigned(predicate);
+  const bool orUnordered = num::holds(predicate, numeric::Order::Unordered);
+  if (isFloat && orUnordered)
+    return "!(" + comparison(num::Predicate(kAll - orders), x, y, true) + ")";
+  switch (num::Predicate(orders & 7)) {
+  case num::Predicate::ONE:
+    return isFloat ? x + " < " + y + " || " + x + " > " + y : x + " != " + y;
+  case num::Predicate::ORD:
+    return isFloat ? x + " == " + x + " && " + y + " == " + y : "true";
+  default:
+    break;
+  }
+  const char *const signs[] = {"", "<", "==", "<=", ">", "", ">="};
+  return orders & 7 ? x + " " + signs[orders & 7] + " " + y : "false";
+}
+
 /// The right side of an operation on numbers in a format.
 std::string Printer::number(Operation &inner) {
   if (auto conversion = dyn_cast<num::CastOp>(inner))
@@ -355,6 +376,10 @@ std::string Printer::number(Operation &inner) {
       .Case<num::AbsOp>([&](auto) {
         return isFloat ? "std::fabs(" + of(0) + ")"
                        : of(0) + " < 0 ? " + exact("-" + of(0)) + " : " + of(0);
+      })
+      .Case<num::CompareOp>([&](num::CompareOp compare) {
+        return comparison(compare.getPredicate(), of(0), of(1),
+                          isSingle(compare.getLhs().getType()));
       })
       .Case<num::MinOp>([&](auto) { return either(0, 1); })
       .Case<num::MaxOp>([&](auto) { return either(1, 0); })
@@ -395,6 +420,18 @@ std::string Printer::real(Operation &inner) {
       .Case<math::SinOp>([&](auto) { return call("sin"); })
       .Case<math::CosOp>([&](auto) { return call("cos"); })
       .Case<math::TanhOp>([&](auto) { return call("tanh"); })
+      .Case<arith::CmpFOp>([&](arith::CmpFOp compare) {
+        auto predicate = num::symbolizePredicate(
+            arith::stringifyCmpFPredicate(compare.getPredicate()));
+        if (!predicate) // always or never
+          return std::string(compare.getPredicate() ==
+                                     arith::CmpFPredicate::AlwaysTrue
+                                 ? "true"
+                                 : "false");
+        return comparison(*predicate, of(0), of(1), true);
+      })
+      .Case<arith::SelectOp>(
+          [&](auto) { return of(0) + " ? " + of(1) + " : " + of(2); })
       .Case<arith::ExtFOp, arith::TruncFOp>(
           [&](auto) { return type + "(" + of(0) + ")"; })
       .Default([&](Operation *) {

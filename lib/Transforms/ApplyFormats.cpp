@@ -281,8 +281,6 @@ private:
     for (BlockArgument arg : body->getArguments())
       arg.setType(getElementTypeOrSelf(
           generic->getOperand(arg.getArgNumber()).getType()));
-    Type type = getElementTypeOrSelf(generic->getResult(0).getType());
-    const bool inFormat = !isa<FloatType>(type);
     for (Operation &op : llvm::make_early_inc_range(*body)) {
       rewriter.setInsertionPoint(&op);
       if (auto yield = dyn_cast<linalg::YieldOp>(op)) {
@@ -293,27 +291,47 @@ private:
                   generic->getResult(operand.getOperandNumber()).getType())));
         continue;
       }
+      auto comparison = dyn_cast<arith::CmpFOp>(op);
       if (isa<arith::ConstantOp>(op) ||
-          llvm::none_of(op.getResultTypes(), isReal))
+          (!comparison && llvm::none_of(op.getResultTypes(), isReal)))
         continue;
+      const Type type = typeIn(generic, op);
       llvm::SmallVector<Value> operands;
       for (Value v : op.getOperands())
-        operands.push_back(castScalar(op.getLoc(), v, type));
-      if (!inFormat) {
+        operands.push_back(
+            num::formatOf(v.getType()) ? castScalar(op.getLoc(), v, type) : v);
+      if (isa<FloatType>(type)) {
         op.setOperands(operands);
-        for (Value v : op.getResults())
-          v.setType(type);
+        if (!comparison)
+          for (Value v : op.getResults())
+            v.setType(type);
         continue;
       }
       Value result = arithmetic(&op, operands, type);
       if (!result)
         return op.emitOpError("has no meaning in ")
-               << type << "; formats have + - * / fma sqrt exp log min max abs";
+               << type
+               << "; formats have + - * / fma sqrt exp log min max abs, "
+                  "comparisons and "
+                  "selections";
       rewriter.replaceOp(&op, result);
     }
-    if (choice.fused && inFormat)
+    if (choice.fused)
       fuse(body);
     return success();
+  }
+
+  /// What an operation is computed in: the statement's format, or that of its
+  /// own numbers if the statement's result is none.
+  static Type typeIn(linalg::GenericOp generic, Operation &op) {
+    Type type = getElementTypeOrSelf(generic->getResult(0).getType());
+    if (num::formatOf(type))
+      return type;
+    for (bool constants : {false, true})
+      for (Value v : op.getOperands())
+        if (num::formatOf(v.getType()) && isConstant(v) == constants)
+          return v.getType();
+    return type;
   }
 
   Value arithmetic(Operation *op, ArrayRef<Value> in, Type type) {
@@ -346,6 +364,18 @@ private:
         .Case<math::LogOp>([&](auto) { return unary(num::LogOp()); })
         .Case<arith::NegFOp>([&](auto) { return unary(num::NegOp()); })
         .Case<math::AbsFOp>([&](auto) { return unary(num::AbsOp()); })
+        .Case<arith::CmpFOp>([&](arith::CmpFOp compare) -> Value {
+          const auto predicate = compare.getPredicate();
+          if (auto known = num::symbolizePredicate(
+                  arith::stringifyCmpFPredicate(predicate)))
+            return num::CompareOp::create(rewriter, loc, *known, in[0], in[1]);
+          const bool always = predicate == arith::CmpFPredicate::AlwaysTrue;
+          return arith::ConstantOp::create(rewriter, loc,
+                                           rewriter.getBoolAttr(always));
+        })
+        .Case<arith::SelectOp>([&](auto) -> Value {
+          return arith::SelectOp::create(rewriter, loc, in[0], in[1], in[2]);
+        })
         .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return in[0]; })
         .Default([](Operation *) { return Value(); });
   }

@@ -31,3 +31,16 @@ func.func @half(%a: !num.float<5, 10>) -> !num.float<5, 10> {
   %s = num.div %a, %a rounding(up) overflow(infinity) : !num.float<5, 10>
   return %s : !num.float<5, 10>
 }
+
+// Fixed point is compared as integers; floats are where their order is that of
+// integers.
+// CHECK-LABEL: func.func @compare(%arg0: i16, %arg1: i8) -> (i1, i1)
+// CHECK-NEXT: %[[F:.*]] = arith.cmpi ult, %arg0, %arg0 : i16
+// CHECK-NOT: call
+// CHECK: arith.cmpi slt, %{{.*}} : i6
+// CHECK: return %[[F]]
+func.func @compare(%a: !num.fixed<8, 2, unsigned>, %b: !num.float<3, 2>) -> (i1, i1) {
+  %c = num.compare olt, %a, %a : !num.fixed<8, 2, unsigned>
+  %d = num.compare ult, %b, %b : !num.float<3, 2>
+  return %c, %d : i1, i1
+}

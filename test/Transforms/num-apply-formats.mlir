@@ -19,3 +19,22 @@ func.func @k(%a: tensor<4x4xf64> {rhizome.format = "fixed<2,14>"}, %x: tensor<4x
   %y = linalg.matvec ins(%a, %x : tensor<4x4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
   return %y : tensor<4xf64>
 }
+
+// Numbers are compared in the statement's format.
+// CHECK-LABEL: func.func @relu
+// CHECK: ^bb0(%[[X:.*]]: !num.fixed<8, 24>, %{{.*}}: !num.fixed<8, 24>):
+// CHECK: %[[Z:.*]] = num.cast %{{.*}} : f64 to !num.fixed<8, 24>
+// CHECK: %[[C:.*]] = num.compare ogt, %[[X]], %[[Z]] : !num.fixed<8, 24>
+// CHECK: arith.select %[[C]], %[[X]], %{{.*}} : !num.fixed<8, 24>
+func.func @relu(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<4xf64>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf64>) outs(%e : tensor<4xf64>) {
+  ^bb0(%a: f64, %o: f64):
+    %c = arith.cmpf ogt, %a, %zero : f64
+    %s = arith.select %c, %a, %zero : f64
+    linalg.yield %s : f64
+  } -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}

@@ -910,6 +910,26 @@ c[i] = sum(j) a[i,j] * b[j] + sqrt(abs(a[i,0])) / 3
 d[j] = max(i) a[i,j] - min(b[j], 0.1)
 """
 
+CHOICES = """
+func.func @choices(%a: tensor<16xf64>, %b: tensor<16xf64>) -> tensor<16xf64> {
+  %q = arith.constant 0.25 : f64
+  %e = tensor.empty() : tensor<16xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>,
+      affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]}
+      ins(%a, %b : tensor<16xf64>, tensor<16xf64>)
+      outs(%e : tensor<16xf64>) {
+  ^bb0(%x: f64, %y: f64, %o: f64):
+    %c = arith.cmpf ult, %x, %y : f64
+    %d = arith.cmpf one, %x, %q : f64
+    %s = arith.select %c, %x, %q : f64
+    %t = arith.select %d, %s, %y : f64
+    linalg.yield %t : f64
+  } -> tensor<16xf64>
+  return %r : tensor<16xf64>
+}
+"""
+
 
 def kernel_foreign(suite):
     """Kernels for Vitis HLS and Bambu, against the evaluator's bits."""
@@ -919,6 +939,8 @@ def kernel_foreign(suite):
     for name, text in (("parts", PARTS), ("names", NAMES), ("reals", REALS)):
         paths[name] = suite.work / f"{name}.cfd"
         paths[name].write_text(text)
+    paths["choices"] = suite.work / "choices.mlir"
+    paths["choices"].write_text(CHOICES)
     helmholtz = EXAMPLES / "helmholtz.cfd"
     numbers = "--numbers"
     for kernel, options in (
@@ -931,7 +953,9 @@ def kernel_foreign(suite):
             (paths["parts"], (numbers, "fixed<6,10>", "--rounding", "down")),
             (paths["parts"], ()), (paths["reals"], ()),
             (paths["names"], ("--saturate",)),
-            (EXAMPLES / "heat.cfd", (numbers, "ufixed<2,14>"))):
+            (EXAMPLES / "heat.cfd", (numbers, "ufixed<2,14>")),
+            (paths["choices"], (numbers, "fixed<4,12>")),
+            (paths["choices"], ())):
         foreign(suite, "vitis-hls", kernel, *options)
         foreign(suite, "bambu", kernel, *options)
     foreign(suite, "vitis-hls", helmholtz, numbers, "single")

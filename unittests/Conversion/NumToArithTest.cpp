@@ -29,6 +29,7 @@
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -325,6 +326,18 @@ private:
     static const char *const ops[] = {"add", "sub", "mul", "div",
                                       "min", "max", "fma", "neg",
                                       "abs", "mul", "fma", "sqrt"};
+    if (random() % 6 == 0) { // a selection
+      static const char *const predicates[] = {
+          "olt", "oeq", "ole", "ogt", "one", "oge", "ord",
+          "uno", "ult", "ueq", "ule", "ugt", "une", "uge"};
+      text += "    " + name + "b = num.compare " + predicates[random() % 14] +
+              ", " + operands[0] + ", " + operands[1] + " : " + typeOf(f) +
+              "\n    " + name + " = arith.select " + name + "b, " +
+              operands[random() % 3] + ", " + operands[2] + " : " + typeOf(f) +
+              "\n";
+      values.push_back({name, f});
+      return text;
+    }
     std::string op = ops[random() % 12];
     text += "    " + name + " = num." + op + " " + operands[0];
     bool unary = op == "neg" || op == "abs" || op == "sqrt";
@@ -427,6 +440,88 @@ TEST_F(NumToArith, NativeFloatsToFixedPointGiveTheInterpretersBits) {
         if (HasFatalFailure())
           return;
       }
+}
+
+/// All pairs of patterns and predicates; the evaluator as C++ compares doubles.
+TEST_F(NumToArith, ComparisonsOfAllPairs) {
+  const std::pair<const char *, std::function<bool(double, double)>>
+      predicates[] = {
+          {"olt", [](double x, double y) { return x < y; }},
+          {"oeq", [](double x, double y) { return x == y; }},
+          {"ole", [](double x, double y) { return x <= y; }},
+          {"ogt", [](double x, double y) { return x > y; }},
+          {"one", [](double x, double y) { return x < y || x > y; }},
+          {"oge", [](double x, double y) { return x >= y; }},
+          {"ord", [](double x, double y) { return x == x && y == y; }},
+          {"uno", [](double x, double y) { return x != x || y != y; }},
+          {"ult", [](double x, double y) { return !(x >= y); }},
+          {"ueq", [](double x, double y) { return !(x < y || x > y); }},
+          {"ule", [](double x, double y) { return !(x > y); }},
+          {"ugt", [](double x, double y) { return !(x <= y); }},
+          {"une", [](double x, double y) { return x != y; }},
+          {"uge", [](double x, double y) { return !(x < y); }}};
+  for (auto [type, text] :
+       {std::pair("!num.float<3, 2>", "float<3,2>"),
+        std::pair("!num.float<2, 3, flush>", "float<2,3,flush>"),
+        std::pair("!num.float<3, 1, finite>", "float<3,1,finite>"),
+        std::pair("!num.fixed<2, 3>", "fixed<2,3>"),
+        std::pair("!num.fixed<3, 1, unsigned>", "fixed<3,1,unsigned>")}) {
+    std::string error;
+    const Format f = *Format::parse(text, error);
+    const numeric::Arithmetic n(f, numeric::Rounding::NearestEven,
+                                numeric::defaultOverflow(f));
+    std::vector<Bits> x, y;
+    for (Bits a = 0; a <= f.mask(); ++a)
+      for (Bits b = 0; b <= f.mask(); ++b) {
+        x.push_back(a);
+        y.push_back(b);
+      }
+    const std::string t =
+        "tensor<" + std::to_string(x.size()) + "x" + type + ">";
+    const std::string how = std::string(" rounding(up) overflow(saturate) ") +
+                            ": f64 to " + type + "\n";
+    std::string maps = "affine_map<(i) -> (i)>, affine_map<(i) -> (i)>", outs,
+                types, block, body, yielded, yields, results;
+    for (auto [k, predicate] : llvm::enumerate(predicates)) {
+      const std::string comma = k ? ", " : "", number = std::to_string(k);
+      maps += ", affine_map<(i) -> (i)>";
+      outs += comma + "%e";
+      types += comma + t;
+      block += ", %o" + number + ": " + type;
+      body += "%c" + number + " = num.compare " + predicate.first +
+              ", %x, %y : " + type + "\n%v" + number + " = arith.select %c" +
+              number + ", %one, %zero : " + type + "\n";
+      yielded += comma + "%v" + number;
+      yields += comma + type;
+      results += comma + "%r#" + number;
+    }
+    const std::string program =
+        "func.func @k(%a: " + t + ", %b: " + t + ") -> (" + types +
+        ") {\n%e = tensor.empty() : " + t +
+        "\n%f1 = arith.constant 1.0 : f64\n%f0 = arith.constant 0.0 : f64\n"
+        "%r:14 = linalg.generic {indexing_maps = [" +
+        maps + "], iterator_types = [\"parallel\"]} ins(%a, %b : " + t + ", " +
+        t + ") outs(" + outs + " : " + types + ") {\n^bb0(%x: " + type +
+        ", %y: " + type + block + "):\n%one = num.cast %f1" + how +
+        "%zero = num.cast %f0" + how + body + "linalg.yield " + yielded +
+        " : " + yields + "\n} -> (" + types + ")\nreturn " + results + " : " +
+        types + "\n}\n";
+    const std::vector<Tensor> inputs = {ofPatterns({int64_t(x.size())}, x, f),
+                                        ofPatterns({int64_t(y.size())}, y, f)};
+    expectSame(program, inputs);
+    auto module = parse(program);
+    ASSERT_TRUE(module);
+    auto evaluated = interpret(kernel(*module), inputs);
+    ASSERT_TRUE(succeeded(evaluated));
+    for (auto [k, predicate] : llvm::enumerate(predicates)) {
+      const std::vector<Bits> got = patternsOf((*evaluated)[k]);
+      for (size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(n.toDouble(got[i]) == 1,
+                  predicate.second(n.toDouble(x[i]), n.toDouble(y[i])))
+            << text << " " << predicate.first << " " << uint64_t(x[i]) << " "
+            << uint64_t(y[i]);
+    }
+  }
 }
 
 TEST_F(NumToArith, HelmholtzGivesTheInterpretersBits) {

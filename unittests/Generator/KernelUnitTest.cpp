@@ -17,6 +17,7 @@
 #include "rhizome/Transforms/SplitSums.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -47,6 +48,8 @@ protected:
   /// banks, in parts of a beat, with a beat that is filled up.
   int64_t wide = 0, spread = 0, parts = 0, padded = 0;
   bool isRight = true; ///< what is expected of the results
+  /// Elements of arguments; random ones without it.
+  std::function<double(unsigned, size_t)> given;
 
   KernelUnits() {
     test::loadKernelDialects(context);
@@ -234,8 +237,8 @@ protected:
           continue;
         auto shaped = cast<RankedTensorType>(type);
         std::vector<double> data(size_t(shaped.getNumElements()));
-        for (double &value : data)
-          value = uniform(rng);
+        for (auto [at, value] : llvm::enumerate(data))
+          value = given ? given(unsigned(i), at) : uniform(rng);
         inputs[i] =
             numbersOf(shaped.getShape(), data,
                       shaped.getElementType().isF32() ? Format::binary32()
@@ -408,13 +411,60 @@ TEST_F(KernelUnits, SoftmaxEqualsTheEvaluator) {
   half.format = Format::floating(5, 10);
   for (const FormatChoice &choice : {half, fixed(6, 10), FormatChoice()})
     for (bool stalls : {false, true}) {
-      // Reals compare and select, too.
       isChecked = !stalls;
-      simulate(softmax(choice.format ? "f64" : "f32", !choice.format), choice,
+      simulate(softmax(choice.format ? "f64" : "f32", true), choice,
                {7 * 32, 27, 20}, 3, stalls);
       if (HasFatalFailure())
         return;
     }
+}
+
+TEST_F(KernelUnits, AllComparisonsEqualTheEvaluator) {
+  if (!test::haveTool("iverilog"))
+    return;
+  for (const char *text :
+       {"float<2,1>", "float<2,1,flush>", "float<2,1,finite>", "fixed<2,2>",
+        "fixed<1,2,unsigned>"}) {
+    FormatChoice choice;
+    std::string error;
+    choice.format = Format::parse(text, error);
+    const Format &f = *choice.format;
+    const numeric::Arithmetic n(f, numeric::Rounding::NearestEven,
+                                numeric::defaultOverflow(f));
+    // All pairs of numbers, and of those that are none.
+    const size_t patterns = size_t(f.mask()) + 1;
+    given = [&](unsigned argument, size_t at) {
+      return n.toDouble(argument == 0 ? at / patterns : at % patterns);
+    };
+    const std::string t =
+        "tensor<" + std::to_string(patterns * patterns) + "xf64>";
+    std::string body, results, types;
+    for (const char *predicate :
+         {"olt", "oeq", "ole", "ogt", "one", "oge", "ord", "uno", "ult", "ueq",
+          "ule", "ugt", "une", "uge"}) {
+      const std::string name = std::string("%is_") + predicate;
+      body += name +
+              " = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, "
+              "affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], "
+              "iterator_types = [\"parallel\"]} ins(%a, %b : " +
+              t + ", " + t + ") outs(%e : " + t +
+              ") {\n^bb0(%x: f64, %y: f64, %o: f64):\n%c = arith.cmpf " +
+              predicate +
+              ", %x, %y : f64\n%s = arith.select %c, %one, %zero : f64\n"
+              "linalg.yield %s : f64\n} -> " +
+              t + "\n";
+      results += (results.empty() ? "" : ", ") + name;
+      types += (types.empty() ? "" : ", ") + t;
+    }
+    simulate("func.func @k(%a: " + t + ", %b: " + t + ") -> (" + types +
+                 ") {\n%one = arith.constant 1.0 : f64\n%zero = "
+                 "arith.constant 0.0 : f64\n%e = tensor.empty() : " +
+                 t + "\n" + body + "return " + results + " : " + types +
+                 "\n}\n",
+             choice, {7 * 32, 27, 20}, 1, false);
+    if (HasFailure())
+      FAIL() << text;
+  }
 }
 
 /// A kernel on tensors of random shapes: a contraction with its indices in

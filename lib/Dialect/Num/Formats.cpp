@@ -127,6 +127,11 @@ Type num::typeOf(MLIRContext *context, const Format &format) {
 }
 
 numeric::Arithmetic num::arithmeticOf(Operation *op) {
+  if (auto compare = dyn_cast<CompareOp>(op)) {
+    const Format format = *formatOf(compare.getLhs().getType());
+    return numeric::Arithmetic(format, numeric::Rounding::NearestEven,
+                               numeric::defaultOverflow(format));
+  }
   auto rounding = op->getAttrOfType<RoundingAttr>("rounding").getValue();
   auto overflow = op->getAttrOfType<OverflowAttr>("overflow").getValue();
   return numeric::Arithmetic(*formatOf(op->getResult(0).getType()),

@@ -177,12 +177,33 @@ void Counter::addRow(double bits, int64_t stages) {
   }
 }
 
+/// Bits of a factor that are in a product; of a constant from its lowest to its
+/// highest one, as Yosys shifts instead of multiplying by zeros.
+int64_t factorBits(Value v) {
+  if (auto extend = v.getDefiningOp<rtl::SignExtendOp>())
+    return factorBits(extend.getInput());
+  auto concat = v.getDefiningOp<rtl::ConcatOp>();
+  if (!concat || !llvm::all_of(concat.getInputs(), isConstant))
+    return usedBits(v);
+  int64_t low = 0, first = bitsOf(v), end = 0;
+  for (Value part : concat.getInputs()) {
+    const llvm::APInt value =
+        part.getDefiningOp<rtl::ConstantOp>().getValue().getValue();
+    if (!value.isZero()) {
+      first = std::min(first, low + int64_t(value.countr_zero()));
+      end = low + int64_t(value.getActiveBits());
+    }
+    low += bitsOf(part);
+  }
+  return std::max<int64_t>(0, end - first);
+}
+
 void Counter::countProduct(rtl::MulOp op) {
   // Yosys makes narrow products in logic.
   constexpr int64_t kLeastProduct = 9;
   const int64_t kept = bitsOf(op.getResult());
-  const int64_t a = std::min(usedBits(op.getLhs()), kept);
-  const int64_t b = std::min(usedBits(op.getRhs()), kept);
+  const int64_t a = std::min(factorBits(op.getLhs()), kept);
+  const int64_t b = std::min(factorBits(op.getRhs()), kept);
   if (context.dspWide > 0 && std::min(a + b, kept) >= kLeastProduct)
     structure.exact.dsp() += double(dspTiles(a, b, context));
   else

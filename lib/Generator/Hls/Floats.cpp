@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "rhizome/Conversion/Comparison.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -137,109 +138,20 @@ bool isConvertible(Operation &op) {
                                 llvm::none_of(op.getResultTypes(), isReal));
 }
 
-/// A comparison of patterns: as integers whose order is that of the numbers.
+/// A comparison of patterns, as its operands are by now.
 Value compare(arith::CmpFOp op) {
-  using P = arith::CmpFPredicate;
   OpBuilder b(op);
-  Location loc = op.getLoc();
-  Value x = op.getLhs(), y = op.getRhs();
-  // Its operands are patterns by now.
-  Type type = x.getType();
-  const Format format = type.getIntOrFloatBitWidth() == 64 ? Format::binary64()
-                                                           : Format::binary32();
-  auto constant = [&](uint64_t value) -> Value {
-    return arith::ConstantOp::create(b, loc,
-                                     b.getIntegerAttr(type, int64_t(value)));
-  };
-  auto integers = [&](arith::CmpIPredicate p, Value u, Value v) -> Value {
-    return arith::CmpIOp::create(b, loc, p, u, v);
-  };
-  auto bit = [&](bool value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getBoolAttr(value));
-  };
-  const uint64_t sizes = uint64_t(format.mask() >> 1);
-  const uint64_t infinity = sizes & ~((uint64_t(1) << format.mantissaBits) - 1);
-  auto sizeOf = [&](Value v) -> Value {
-    return arith::AndIOp::create(b, loc, v, constant(sizes));
-  };
-  // Negative numbers the other way round.
-  auto keyOf = [&](Value v) -> Value {
-    Value sign = arith::ShRSIOp::create(b, loc, v,
-                                        constant(uint64_t(format.width() - 1)));
-    return arith::XOrIOp::create(
-        b, loc, v, arith::AndIOp::create(b, loc, sign, constant(sizes)));
-  };
-  Value sizeX = sizeOf(x), sizeY = sizeOf(y);
-  Value isNone = arith::OrIOp::create(
-      b, loc, integers(arith::CmpIPredicate::ugt, sizeX, constant(infinity)),
-      integers(arith::CmpIPredicate::ugt, sizeY, constant(infinity)));
-  Value areZero =
-      integers(arith::CmpIPredicate::eq,
-               arith::OrIOp::create(b, loc, sizeX, sizeY), constant(0));
-  Value areSame = arith::OrIOp::create(
-      b, loc, integers(arith::CmpIPredicate::eq, x, y), areZero);
-  auto less = [&](Value u, Value v) -> Value {
-    Value isLess = integers(arith::CmpIPredicate::slt, keyOf(u), keyOf(v));
-    return arith::AndIOp::create(
-        b, loc, isLess, arith::XOrIOp::create(b, loc, areZero, bit(true)));
-  };
-  auto either = [&](Value u, Value v) -> Value {
-    return arith::OrIOp::create(b, loc, u, v);
-  };
-  auto inverse = [&](Value v) -> Value {
-    return arith::XOrIOp::create(b, loc, v, bit(true));
-  };
-  Value holds;
-  bool isOrdered = true;
-  switch (op.getPredicate()) {
-  case P::AlwaysFalse:
-    return bit(false);
-  case P::AlwaysTrue:
-    return bit(true);
-  case P::ORD:
-    return inverse(isNone);
-  case P::UNO:
-    return isNone;
-  case P::UEQ:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::OEQ:
-    holds = areSame;
-    break;
-  case P::UNE:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::ONE:
-    holds = inverse(areSame);
-    break;
-  case P::ULT:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::OLT:
-    holds = less(x, y);
-    break;
-  case P::UGT:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::OGT:
-    holds = less(y, x);
-    break;
-  case P::ULE:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::OLE:
-    holds = either(less(x, y), areSame);
-    break;
-  case P::UGE:
-    isOrdered = false;
-    [[fallthrough]];
-  case P::OGE:
-    holds = either(less(y, x), areSame);
-    break;
-  }
-  return isOrdered
-             ? arith::AndIOp::create(b, loc, holds, inverse(isNone)).getResult()
-             : either(holds, isNone);
+  auto predicate =
+      num::symbolizePredicate(arith::stringifyCmpFPredicate(op.getPredicate()));
+  if (!predicate) // always or never
+    return arith::ConstantOp::create(
+        b, op.getLoc(),
+        b.getBoolAttr(op.getPredicate() == arith::CmpFPredicate::AlwaysTrue));
+  const Format format = op.getLhs().getType().getIntOrFloatBitWidth() == 64
+                            ? Format::binary64()
+                            : Format::binary32();
+  return compareFloats(b, op.getLoc(), *predicate, op.getLhs(), op.getRhs(),
+                       format);
 }
 
 /// A call in place of an operation on reals.

@@ -24,3 +24,13 @@ func.func @arithmetic(%a: f64, %b: !num.fixed<8, 8>, %h: !num.float<5, 10>) -> f
   %k = num.cast %j rounding(nearest_even) overflow(infinity) : !num.float<5, 10> to f32
   return %k : f32
 }
+
+// CHECK-LABEL: @choice
+func.func @choice(%a: !num.fixed<8, 8>, %h: !num.float<5, 10>) -> (!num.fixed<8, 8>, i1) {
+  // CHECK: num.compare olt, %{{.*}}, %{{.*}} : !num.fixed<8, 8>
+  %c = num.compare olt, %a, %a : !num.fixed<8, 8>
+  %s = arith.select %c, %a, %a : !num.fixed<8, 8>
+  // CHECK: num.compare une, %{{.*}}, %{{.*}} : !num.float<5, 10>
+  %u = num.compare une, %h, %h : !num.float<5, 10>
+  return %s, %u : !num.fixed<8, 8>, i1
+}

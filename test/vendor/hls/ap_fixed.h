@@ -117,12 +117,20 @@ Fixed<W1 + W2, I1 + I2, S1 || S2> operator*(const Fixed<W1, I1, S1> &a,
                                             const Fixed<W2, I2, S2> &b) {
   return {a.raw * b.raw};
 }
-template <int W1, int I1, bool S1, int W2, int I2, bool S2>
-bool operator<(const Fixed<W1, I1, S1> &a, const Fixed<W2, I2, S2> &b) {
-  Wide x, y;
-  align(a, b, x, y);
-  return x < y;
-}
+#define HLS_TEST_COMPARE(OP)                                                   \
+  template <int W1, int I1, bool S1, int W2, int I2, bool S2>                  \
+  bool operator OP(const Fixed<W1, I1, S1> &a, const Fixed<W2, I2, S2> &b) {   \
+    Wide x, y;                                                                 \
+    align(a, b, x, y);                                                         \
+    return x OP y;                                                             \
+  }
+HLS_TEST_COMPARE(<)
+HLS_TEST_COMPARE(<=)
+HLS_TEST_COMPARE(>)
+HLS_TEST_COMPARE(>=)
+HLS_TEST_COMPARE(==)
+HLS_TEST_COMPARE(!=)
+#undef HLS_TEST_COMPARE
 template <int W, int I, bool S>
 bool operator<(const Fixed<W, I, S> &a, int b) {
   return a < Fixed<33, 33, true>(b);

@@ -123,6 +123,19 @@ def Num_Overflow : I32EnumAttr<"Overflow", "treatment of too large results", [
   let cppNamespace = "::rhizome::num";
 }
 
+// The orders of two numbers for which a comparison holds, by their bits: less,
+// equal, greater, unordered.
+def Num_Predicate : I32EnumAttr<"Predicate", "comparison of two numbers", [
+    I32EnumAttrCase<"OLT", 1, "olt">, I32EnumAttrCase<"OEQ", 2, "oeq">,
+    I32EnumAttrCase<"OLE", 3, "ole">, I32EnumAttrCase<"OGT", 4, "ogt">,
+    I32EnumAttrCase<"ONE", 5, "one">, I32EnumAttrCase<"OGE", 6, "oge">,
+    I32EnumAttrCase<"ORD", 7, "ord">, I32EnumAttrCase<"UNO", 8, "uno">,
+    I32EnumAttrCase<"ULT", 9, "ult">, I32EnumAttrCase<"UEQ", 10, "ueq">,
+    I32EnumAttrCase<"ULE", 11, "ule">, I32EnumAttrCase<"UGT", 12, "ugt">,
+    I32EnumAttrCase<"UNE", 13, "une">, I32EnumAttrCase<"UGE", 14, "uge">]> {
+  let cppNamespace = "::rhizome::num";
+}
+
 def Num_Number : AnyTypeOf<[Num_Fixed, Num_CustomFloat],
                            "a number in a format">;
 def Num_Castable : AnyTypeOf<[Num_Fixed, Num_CustomFloat, F64, F32],
@@ -180,6 +193,31 @@ def Num_ExpOp : Num_Unary<"exp", "e to the operand, within one unit">;
 def Num_LogOp : Num_Unary<"log", "the natural logarithm, within one unit">;
 def Num_NegOp : Num_Unary<"neg", "the operand with the other sign">;
 def Num_AbsOp : Num_Unary<"abs", "the magnitude">;
+
+def Num_CompareOp
+    : Op<Num_Dialect, "compare", [Pure, SameTypeOperands]> {
+  let summary = "a comparison of two numbers";
+  let description = [{
+    1 if the predicate, one of those of `arith.cmpf`, holds. If either operand
+    is NaN, ordered ones (`olt`) do not hold and unordered ones (`ult`) do; in
+    formats without NaN both are the same. −0 is equal to 0. `arith.select`
+    chooses by the result.
+
+    ```mlir
+    func.func @relu(%a: !num.fixed<8, 8>, %zero: !num.fixed<8, 8>) -> !num.fixed<8, 8> {
+      %c = num.compare olt, %a, %zero : !num.fixed<8, 8>
+      %r = arith.select %c, %zero, %a : !num.fixed<8, 8>
+      return %r : !num.fixed<8, 8>
+    }
+    ```
+  }];
+  let arguments = (ins Num_Predicate:$predicate, Num_Number:$lhs,
+                       Num_Number:$rhs);
+  let results = (outs I1:$result);
+  let assemblyFormat = [{
+    $predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)
+  }];
+}
 
 def Num_CastOp : Num_Op<"cast"> {
   let summary = "a number in another format";

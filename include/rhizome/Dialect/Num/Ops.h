@@ -16,6 +16,12 @@
 #include "rhizome/Dialect/Num/NumOps.h.inc"
 
 namespace rhizome::num {
-/// The arithmetic of the operation, which must be one of this dialect.
+/// The arithmetic of the operation, which must be one of this dialect; of a
+/// comparison that of its operands.
 numeric::Arithmetic arithmeticOf(mlir::Operation *op);
+
+/// True if two numbers in this order fulfill the predicate.
+inline bool holds(Predicate predicate, numeric::Order order) {
+  return uint32_t(predicate) >> unsigned(order) & 1;
+}
 } // namespace rhizome::num
