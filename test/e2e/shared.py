@@ -66,6 +66,17 @@ def blocks(kit, count, channels=8, size=8):
     return b.model()
 
 
+def fan(kit, size=8, vectors=12):
+    """Three dense layers that read one tensor, as query, key and value do."""
+    b = kit.Builder(seed=5)
+    v = b.quantized(b.input([1, vectors, size], name="x"), 1 / 16)
+    parts = [b.quantized(b.node("MatMul", v, b.weights(size, size, scale=1 / 64)),
+                         1 / 8) for _ in range(3)]
+    both = b.quantized(b.node("Add", *parts[:2]), 1 / 8)
+    b.output(b.quantized(b.node("Add", both, parts[2]), 1 / 8))
+    return b.model()
+
+
 def made(suite, label, model, *options, device=DEVICE):
     """The package and its plan."""
     package = suite.work / f"{label}.rhz"
@@ -149,6 +160,19 @@ def shared(suite):
     if fast:
         suite.check(fast["predicted"]["interval_cycles"] <= 5000
                     and not sharers(fast), f"own units: {fast['predicted']}")
+
+    # Branches next to each other wait for their turns.
+    model, network = suite.work / "fan.onnx", fan(kit)
+    onnx.save(network, model)
+    steer = suite.work / "fan.yaml"
+    steer.write_text("nodes:\n" + "".join(
+        f'  {n.name or n.output[0]}: {{option: "stream/turns?pe=2&simd=2"}}\n'
+        for n in network.graph.node if n.op_type == "MatMul"))
+    package, plan = made(suite, "fan", model, "--goal", "min-resources", "--steer",
+                         steer)
+    if plan:
+        suite.check(len(sharers(plan)) == 3, f"branches: {sharers(plan)}")
+        check_runs(suite, "fan", package, plan)
 
     # Convolutions, by name; an addition goes around the second one.
     steer = suite.work / "turns.yaml"
