@@ -306,6 +306,23 @@ void cli::printBodies(const Plan &plan) {
   }
 }
 
+/// Of weights that frames share. A layer has places for two batches; under full
+/// load all are taken, and frames leave one interval after another.
+static void printBatches(const PlannedNode &node) {
+  int64_t places = 0;
+  for (const PlannedActor &actor : node.actors)
+    if (actor.config.getInteger("Patience")) // it waits for a batch
+      places += actor.config.getInteger("Places").value_or(0);
+  const double us = double(node.predicted.latencyCycles) / node.clockMhz,
+               wait = double(places * node.predicted.intervalCycles) /
+                      node.clockMhz;
+  outs() << "  batch      weights are read once for up to " << node.batch()
+         << " frames that follow each other\n"
+         << "             one alone takes as long, " << durationText(us * 1e-6)
+         << "; under full load each is on its way for up to "
+         << durationText((us + wait) * 1e-6) << "\n";
+}
+
 void cli::printMemories(const Plan &plan) {
   for (const PlannedNode &node : plan.nodes)
     for (const PlannedMemory &memory : node.memories) {
@@ -329,9 +346,7 @@ void cli::printMemories(const Plan &plan) {
                << " per second";
       outs() << "\n";
       if (node.batch() > 1)
-        outs() << "  batch      weights are read once for up to "
-               << node.batch()
-               << " frames that follow each other; one alone takes as long\n";
+        printBatches(node);
     }
 }
 
