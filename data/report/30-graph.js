@@ -63,7 +63,7 @@
     const p = planOf(o);
     box(i, `${o.node} · ${o.op}`, color(p ? nodeIndex.get(p.node.name) : 6),
       p ? color(3 + generators.indexOf(p.generator)) : null,
-      p ? `${o.node} (${o.op})\n${p.node.name}, ${p.option}\n${p.text}\n${p.interval_cycles} cycles a frame` : `${o.node} (${o.op})`);
+      p ? `${o.node} (${o.op})\n${p.node.name}${p.trip ? `, trip ${p.trip}` : ""}, ${p.option}\n${p.text}\n${p.interval_cycles} cycles a frame` : `${o.node} (${o.op})`);
   });
   analysis.outputs.forEach((_, i) => box(ops.length + i, analysis.outputs.length > 1 ? `output ${i}` : "output"));
   key(part, plan.nodes.filter(n => !n.rtl_of).map(n => [`${n.name} (${n.device})`, color(nodeIndex.get(n.name))])

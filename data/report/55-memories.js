@@ -11,7 +11,7 @@
   if (!outside && !rowsOf.some(r => r.length)) return;
   const part = section("Memories", "What each operation keeps in block RAM and UltraRAM" +
     (outside ? ", what it reads from memories outside the chip, and how busy their channels are at the plan's rate." : ".") +
-    (batch() > 1 ? ` Some weights are read once for up to ${batch()} frames.` : "") +
+    (batch() > 1 ? ` Some weights are read once for up to ${batch()} frames that follow each other: one alone takes as long as all of them, ${duration(latency())}; under full load each is on its way for up to ${duration(latency() + waits())}.` : "") +
     (plan.bottleneck_kind === "memory" ? ` The memory limits the rate: the units alone would reach ${number(alone(nodes))} per second.` : ""));
   nodes.forEach(([node, n], i) => {
     if (!rowsOf[i].length && !(node.segments || []).length) return;
@@ -23,6 +23,14 @@
   /** The rate at which the slowest unit would run if nothing waited for a memory. */
   function alone(of) {
     return d3.min(of, ([node]) => node.clock_mhz * 1e6 / d3.max(node.operations, o => o.interval_cycles));
+  }
+
+  /** The latency of a frame alone, and for how long one may wait in the places of layers for batches, in µs. */
+  function latency() {
+    return plan.predicted.latency_us;
+  }
+  function waits() {
+    return d3.max(nodes, ([node]) => d3.sum(node.actors || [], a => a.config && a.config.Patience ? +a.config.Places : 0) * node.predicted.interval_cycles / node.clock_mhz);
   }
 
   /** The most frames that share weights which are read from a memory. */

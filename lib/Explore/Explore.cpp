@@ -628,19 +628,20 @@ static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
   return rank(a) < rank(b);
 }
 
-/// The best plan with or without bodies, nobody having asked for either.
+/// The best plan with or without bodies, if the steering names no operations.
 /// A body takes its time for each trip, so it is for goals that leave time, and
 /// for networks that fit no other way. It is explored first where that may
 /// spare the larger network.
 static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
-                                     const Cluster &cluster) {
+                                     const Cluster &cluster,
+                                     const Steering &steering) {
   const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
   if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||
       goal.latency > 0)
-    return exploreBase(network, goal, cluster, {});
+    return exploreBase(network, goal, cluster, steering);
   std::optional<Result> plan;
   if (isRate) {
-    FailureOr<Result> first = exploreBase(network, goal, cluster, {});
+    FailureOr<Result> first = exploreBase(network, goal, cluster, steering);
     if (failed(first) || (first->fits && first->meetsGoal))
       return first;
     plan = std::move(*first);
@@ -650,7 +651,7 @@ static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
   func::FuncOp folded = foldAs(network, repeats, refused);
   std::optional<Result> bodies;
   if (folded != network) {
-    FailureOr<Result> built = exploreBase(folded, goal, cluster, {});
+    FailureOr<Result> built = exploreBase(folded, goal, cluster, steering);
     eraseFolded(folded);
     if (failed(built))
       return failure();
@@ -661,7 +662,7 @@ static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
       return std::move(*bodies);
   }
   if (!plan) {
-    FailureOr<Result> built = exploreBase(network, goal, cluster, {});
+    FailureOr<Result> built = exploreBase(network, goal, cluster, steering);
     if (failed(built))
       return failure();
     plan = std::move(*built);
@@ -686,7 +687,7 @@ FailureOr<Result> explore(func::FuncOp network, const Goal &goal,
   std::vector<Split> splits = wholeIds(network, steering.splits);
   std::vector<Repeat> repeats = wholeIds(network, steering.repeats);
   FailureOr<Result> result = base == network && steering.isEmpty()
-                                 ? exploreBoth(network, goal, cluster)
+                                 ? exploreBoth(network, goal, cluster, steering)
                                  : exploreBase(base, goal, cluster, steering);
   if (base != network) {
     eraseFolded(base);

@@ -238,7 +238,10 @@ void Menu::checkPins(const Steering &steering) {
     else if (llvm::none_of(offered,
                            [&](const Offer *o) { return isAsked(pin, *o); }))
       refuse("no generator offers the option '" + pin.option + "'",
-             keysLike(pin, offered));
+             StringRef(pin.option).contains("weights=") &&
+                     !devices[0]->mayLoad()
+                 ? remedyFor(WeightHome::Streamed)
+                 : keysLike(pin, offered));
     else if (const size_t dies = mostDies(cluster); pin.die >= int(dies))
       refuse("there is no die " + std::to_string(pin.die),
              dies > 1 ? "dies are 0 to " + std::to_string(dies - 1)

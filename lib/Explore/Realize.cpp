@@ -9,6 +9,7 @@
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Sizing.h"
+#include "rhizome/Generator/Trips.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
@@ -182,6 +183,10 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
                             offer.summary, offer.busyCycles,
                             part == 0 ? offer.resources : Resources(), at,
                             dieOf(at), run.units[at - run.begin]});
+    }
+    if (const int64_t trips = tripsOf(menu.operation(stage)); trips > 1) {
+      node.taken.back().trips = trips;
+      node.taken.back().apart = apartOf(offer, trips, menu.device(kind));
     }
     const int die = dieOf(int(llvm::find(order, stage) - order.begin()));
     gen::Region region =

@@ -41,18 +41,16 @@ bool isOwn(Operation *op, StringRef name) {
     return name == "thresholds";
   if (isa<osa::TableOp>(op))
     return name == "values";
+  if (isa<osa::RowSoftmaxOp>(op))
+    return name == "exponentials";
+  if (isa<osa::RowNormOp>(op))
+    return name == "epsilon";
   return isa<osa::ScaledAddOp>(op) &&
          (name == "lhs_multiplier" || name == "rhs_multiplier");
 }
 
-/// Whether a body may have it: its constants are in memories, or it has none
-/// that differ.
-bool mayRepeat(Operation *op) {
-  if (isa<flow::EnterOp, flow::LeaveOp>(op))
-    return false;
-  auto conv = dyn_cast<osa::Conv2dOp>(op);
-  return !conv || conv.getGroups() == 1;
-}
+/// Whether a body may have it: bodies are not inside of each other.
+bool mayRepeat(Operation *op) { return !isa<flow::EnterOp, flow::LeaveOp>(op); }
 
 class Finder {
 public:
@@ -286,6 +284,7 @@ private:
   bool unifyScales(ArrayRef<Operation *> each);
   bool unifyTables(ArrayRef<Operation *> each, ArrayRef<num::IntType> inputs);
   bool unifyThresholds(ArrayRef<Operation *> each);
+  bool unifyExponentials(ArrayRef<Operation *> each);
   void unifyWeights(ArrayRef<Operation *> each);
 };
 
@@ -429,6 +428,24 @@ bool Unifier::unifyTables(ArrayRef<Operation *> each,
   return true;
 }
 
+/// As for tables: the differences beyond a trip's own never occur.
+bool Unifier::unifyExponentials(ArrayRef<Operation *> each) {
+  num::IntType all = num::elementInt(each[0]->getOperand(0).getType());
+  const int64_t entries = all.getHi() - all.getLo() + 1,
+                first = cast<osa::RowSoftmaxOp>(each[0]).getExponentials()[0];
+  if (entries > 1 << 16)
+    return false;
+  for (Operation *op : each) {
+    auto softmax = cast<osa::RowSoftmaxOp>(op);
+    std::vector<int64_t> table =
+        entriesFor(softmax.getExponentials(), size_t(entries));
+    if (table[0] != first)
+      return false;
+    softmax.setExponentials(table);
+  }
+  return true;
+}
+
 void Unifier::unifyWeights(ArrayRef<Operation *> each) {
   num::IntType all;
   for (Operation *op : each) {
@@ -450,6 +467,7 @@ void Unifier::unifyWeights(ArrayRef<Operation *> each) {
 }
 
 bool Unifier::run() {
+  constexpr int64_t kMostDigits = 30; // to the base 4, of an osa.row_norm
   std::vector<num::IntType> results;
   std::vector<std::vector<num::IntType>> inputs(chain.length);
   for (size_t i = 0; i < chain.length; ++i) {
@@ -483,8 +501,14 @@ bool Unifier::run() {
       unifyWeights(each);
     if ((isa<osa::RequantizeOp>(each[0]) && !unifyScales(each)) ||
         (isa<osa::ThresholdOp>(each[0]) && !unifyThresholds(each)) ||
-        (isa<osa::TableOp>(each[0]) && !unifyTables(each, inputs[i])))
+        (isa<osa::TableOp>(each[0]) && !unifyTables(each, inputs[i])) ||
+        (isa<osa::RowSoftmaxOp>(each[0]) && !unifyExponentials(each)))
       return false;
+    // Its largest number is that of the common range.
+    for (Operation *op : each)
+      if (auto norm = dyn_cast<osa::RowNormOp>(op))
+        if (osa::rowNormShape(norm).digits > kMostDigits)
+          return false;
   }
   return true;
 }
@@ -520,6 +544,10 @@ void takeWidest(Operation *op, ArrayRef<Operation *> each) {
     add.setRhsMultiplier(widest([&](Operation *o) {
       return one(cast<osa::ScaledAddOp>(o).getRhsMultiplier());
     })[0]);
+  } else if (auto norm = dyn_cast<osa::RowNormOp>(op)) {
+    norm.setEpsilon(uint64_t(widest([&](Operation *o) {
+      return one(int64_t(cast<osa::RowNormOp>(o).getEpsilon()));
+    })[0]));
   }
 }
 

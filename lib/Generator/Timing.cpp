@@ -386,6 +386,33 @@ struct Operand {
   int64_t shallow; ///< the depth of a buffer that nothing waits in
 };
 
+/// Whether a stream depends on a result of a unit, on ways on which the unit is
+/// only at their beginning.
+static bool follows(Value stream, Value from) {
+  SmallVector<Value> open = {stream};
+  DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value v = open.pop_back_val();
+    if (v == from)
+      return true;
+    if (seen.insert(v).second)
+      if (auto op = v.getDefiningOp<flow::ActorOp>();
+          op && op != from.getDefiningOp())
+        llvm::append_range(open, op.getInputs());
+  }
+  return false;
+}
+
+/// Whether what comes at an operand may have to wait for other operands of a
+/// unit: at joins, and at units whose layers take turns where a layer needs
+/// nothing of the one before, as of branches next to each other.
+static bool mayWait(flow::ActorOp op, const Actor &actor, size_t operand) {
+  if (!actor.model().takesTurns(actor))
+    return true;
+  return operand > 0 && operand < op.getOutputs().size() &&
+         !follows(op.getInputs()[operand], op.getOutputs()[operand - 1]);
+}
+
 struct BufferSizing::Run {
   flow::DesignOp design;
   ProcessNetwork network;
@@ -412,11 +439,11 @@ BufferSizing::Run::Run(flow::DesignOp design, Simulation::Memories memories)
   DenseSet<Value> reached = streamsOfInputs(design);
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (Actor actor = actorOf(op);
-        batchOf(op) == 1 && !actor.model().takesTurns(actor) &&
-        llvm::count_if(op.getInputs(),
-                       [&](Value v) { return reached.contains(v); }) > 1)
-      for (Value v : op.getInputs())
-        if (reached.contains(v)) {
+        batchOf(op) == 1 && llvm::count_if(op.getInputs(), [&](Value v) {
+                              return reached.contains(v);
+                            }) > 1)
+      for (auto [i, v] : llvm::enumerate(op.getInputs()))
+        if (reached.contains(v) && mayWait(op, actor, i)) {
           const int index = numbers[v];
           operands.push_back({v.getDefiningOp<flow::ActorOp>(), index, op,
                               network.channels[index].capacity});
@@ -453,7 +480,9 @@ int64_t BufferSizing::Run::depthOf(Operand operand) {
 
 /// Do all other operands of its join always come earlier?
 bool BufferSizing::Run::isLast(const Operand &operand) const {
-  return simulation->slack(operand.channel) == 0 &&
+  Actor join = actorOf(operand.join);
+  return !join.model().takesTurns(join) &&
+         simulation->slack(operand.channel) == 0 &&
          llvm::all_of(operands, [&](const Operand &other) {
            return other.join != operand.join ||
                   other.channel == operand.channel ||

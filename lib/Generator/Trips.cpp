@@ -122,8 +122,10 @@ static bool repeatWords(Actor &unit, int64_t trips) {
     int64_t uses = unit.get("frameBeats");
     for (const char *part : {"OutFolds", "Positions"})
       if (kind.indexOf(part))
-        uses /= unit.get(part);
-    if (unit.is<unit::ScaledAdd>())
+        uses /= std::max<int64_t>(unit.get(part), 1);
+    if (kind.indexOf("Channels") && kind.indexOf("Lanes")) // along rows
+      uses /= cost::ceilDiv(unit.get("Channels"), unit.get("Lanes"));
+    if (kind.indexOf("Stored"))
       unit.set("Stored", 1);
     unit.set("Trips", trips);
     unit.set("Uses", uses);
@@ -178,6 +180,15 @@ static Offer onceOf(const Offer &offer, int64_t trips) {
     for (BeatFormat &format : *formats)
       format = overTrips(format, trips);
   return once;
+}
+
+Resources apartOf(const Offer &offer, int64_t trips,
+                  const DeviceContext &device) {
+  Offer once = onceOf(offer, trips);
+  finishOffer(once, device);
+  for (double &amount : once.resources.amount)
+    amount *= double(trips);
+  return once.resources;
 }
 
 /// Appends the words of `from`.

@@ -295,6 +295,14 @@ void print(json::OStream &os, const Alternative &other) {
   });
 }
 
+void printResources(json::OStream &os, StringRef key,
+                    const std::map<std::string, double> &resources) {
+  os.attributeObject(key, [&] {
+    for (auto &[name, count] : resources)
+      number(os, name, count);
+  });
+}
+
 void print(json::OStream &os, const PlannedRepeat &repeat) {
   os.object([&] {
     os.attribute("name", repeat.name);
@@ -302,6 +310,9 @@ void print(json::OStream &os, const PlannedRepeat &repeat) {
     os.attribute("nth", repeat.nth);
     os.attribute("length", repeat.length);
     os.attribute("trips", repeat.trips);
+    os.attribute("cycles_per_trip", repeat.cyclesPerTrip);
+    printResources(os, "resources", repeat.resources);
+    printResources(os, "apart", repeat.apart);
   });
 }
 

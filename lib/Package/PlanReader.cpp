@@ -107,7 +107,10 @@ static bool fromJSON(const json::Value &value, PlannedRepeat &r,
   json::ObjectMapper map(value, path);
   if (!map || !map.map("name", r.name) || !map.map("op", r.op) ||
       !map.map("nth", r.nth) || !map.map("length", r.length) ||
-      !map.map("trips", r.trips))
+      !map.map("trips", r.trips) ||
+      !map.mapOptional("cycles_per_trip", r.cyclesPerTrip) ||
+      !map.mapOptional("resources", r.resources) ||
+      !map.mapOptional("apart", r.apart))
     return false;
   if (r.length < 1 || r.length > 65535) {
     path.field("length").report("expected 1..65535");

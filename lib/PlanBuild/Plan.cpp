@@ -200,6 +200,44 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
     operation.die = dies[size_t(taken.die)].name;
 }
 
+/// What a plan tells of a body: it is on one node, from the entry before its
+/// first operation to its end.
+static PlannedRepeat bodyOf(const explore::Repeat &repeat,
+                            const explore::Result &result) {
+  PlannedRepeat body{repeat.of.node,
+                     repeat.of.op,
+                     repeat.of.nth,
+                     repeat.length,
+                     repeat.trips,
+                     0,
+                     {},
+                     {}};
+  auto add = [](std::map<std::string, double> &to,
+                const gen::Resources &resources) {
+    for (auto [k, name] : llvm::enumerate(gen::kResourceNames))
+      if (resources.amount[k] > 0)
+        to[name] += resources.amount[k];
+  };
+  for (const explore::NodeResult &node : result.nodes) {
+    bool isInside = false;
+    for (const explore::Taken &taken : node.taken) {
+      if (taken.id.op == "enter")
+        isInside = taken.id.node == repeat.of.node;
+      if (!isInside)
+        continue;
+      add(body.resources, taken.resources);
+      if (taken.trips > 1) {
+        add(body.apart, taken.apart);
+        body.cyclesPerTrip =
+            std::max(body.cyclesPerTrip, taken.busyCycles / taken.trips);
+      }
+      if (taken.id.op == "leave")
+        isInside = false;
+    }
+  }
+  return body;
+}
+
 Plan planbuild::planOf(const std::string &model, const std::string &goal,
                        const Targets &targets, explore::Result &result,
                        func::FuncOp network) {
@@ -240,8 +278,7 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
     plan.splits.push_back(
         {split.of.node, split.of.op, split.of.nth, split.parts});
   for (const explore::Repeat &repeat : result.repeats)
-    plan.repeats.push_back({repeat.of.node, repeat.of.op, repeat.of.nth,
-                            repeat.length, repeat.trips});
+    plan.repeats.push_back(bodyOf(repeat, result));
   plan.lutsOfABlock = result.lutsOfABlock;
   predictWhole(plan, result);
   plan.boundPerS = 1 / result.bound;

@@ -13,6 +13,8 @@ module rhz_depthwise_fed #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -20,7 +22,7 @@ module rhz_depthwise_fed #(
   parameter int Depth    = 2,
   parameter int Latency  = 0,
   parameter int Arrival  = 3,
-  parameter int AddrWidth = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1
+  parameter int AddrWidth = (Trips * OutFolds * Folds > 1) ? $clog2(Trips * OutFolds * Folds) : 1
 ) (
   input  logic                                clk_i,
   input  logic                                rst_ni,
@@ -40,22 +42,16 @@ module rhz_depthwise_fed #(
   localparam int Lat  = Push + ((Depth > 64) ? 2 : 1);
   localparam int TermWidth = XWidth + WWidth;
   localparam int TreeWidth = TermWidth + $clog2(Taps);
-  localparam int Words  = OutFolds * Folds;
-  localparam int FoldW  = (Folds > 1) ? $clog2(Folds) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_depthwise_fed: Latency %0d given, %0d built", Latency, Lat);
   end
 
-  logic credit, fire, last_fold, unused_last;
-  logic [FoldW-1:0] unused_fold;
+  logic credit, fire, last_fold;
   logic [AddrWidth-1:0] addr;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
-  rhz_counter #(.Count(Folds)) u_fold (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_fold), .last_o(last_fold)
-  );
-  rhz_counter #(.Count(Words)) u_addr (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(addr), .last_o(unused_last)
+  rhz_fold #(.Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses)) u_fold (
+    .clk_i, .rst_ni, .en_i(fire), .addr_o(addr), .last_o(last_fold)
   );
   logic [TreeStage:0] valid, result;
   logic unused_stages;
@@ -96,15 +92,14 @@ module rhz_depthwise_fed #(
 
   logic [Lanes*AccWidth-1:0] bias;
   if (Bias != 0) begin : gen_bias
-    localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+    localparam int Biases = Trips * OutFolds;
+    localparam int OutW   = (Biases > 1) ? $clog2(Biases) : 1;
     logic [OutW-1:0] index;
-    logic unused_index_last;
-    rhz_counter #(.Count(OutFolds)) u_index (
-      .clk_i, .rst_ni, .en_i(result[TreeStage-2]), .value_o(index),
-      .last_o(unused_index_last)
+    rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+      .clk_i, .rst_ni, .en_i(result[TreeStage-2]), .value_o(index)
     );
     rhz_rom #(
-      .Width(Lanes * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
+      .Width(Lanes * AccWidth), .Words(Biases), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;

@@ -13,6 +13,8 @@ module rhz_depthwise_resident #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -36,7 +38,7 @@ module rhz_depthwise_resident #(
   input  logic                                out_ready_i,
   output logic [Pixels*Lanes*AccWidth-1:0]    out_data_o
 );
-  localparam int Words = OutFolds * Folds;
+  localparam int Words = Trips * OutFolds * Folds;
   localparam int AddrW = (Words > 1) ? $clog2(Words) : 1;
   logic [AddrW-1:0] addr;
   logic [Taps*Lanes*WWidth-1:0] w;
@@ -48,7 +50,8 @@ module rhz_depthwise_resident #(
   );
   rhz_depthwise_fed #(
     .Pixels(Pixels), .Lanes(Lanes), .Taps(Taps), .XWidth(XWidth), .XSigned(XSigned),
-    .WWidth(WWidth), .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Bias(Bias),
+    .WWidth(WWidth), .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Trips(Trips),
+    .Uses(Uses), .Bias(Bias),
     .BiasFile(BiasFile), .Style(Style), .BiasBlock(BiasBlock), .Depth(Depth), .Latency(Latency)
   ) u_products (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .out_valid_o, .out_ready_i,

@@ -12,6 +12,8 @@ module rhz_depthwise_streamed #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     BiasFile   = "",
   parameter int Style    = 1,
@@ -31,7 +33,7 @@ module rhz_depthwise_streamed #(
   input  logic                                out_ready_i,
   output logic [Pixels*Lanes*AccWidth-1:0]    out_data_o
 );
-  localparam int AddrW = (OutFolds * Folds > 1) ? $clog2(OutFolds * Folds) : 1;
+  localparam int AddrW = (Trips * OutFolds * Folds > 1) ? $clog2(Trips * OutFolds * Folds) : 1;
   logic ready;
   logic [Taps*Lanes*WWidth-1:0] word_q;
   logic [AddrW-1:0] unused_addr;
@@ -40,7 +42,8 @@ module rhz_depthwise_streamed #(
   always_ff @(posedge clk_i) word_q <= w_data_i;
   rhz_depthwise_fed #(
     .Pixels(Pixels), .Lanes(Lanes), .Taps(Taps), .XWidth(XWidth), .XSigned(XSigned),
-    .WWidth(WWidth), .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Bias(Bias),
+    .WWidth(WWidth), .AccWidth(AccWidth), .Folds(Folds), .OutFolds(OutFolds), .Trips(Trips),
+    .Uses(Uses), .Bias(Bias),
     .BiasFile(BiasFile), .Style(Style), .BiasBlock(BiasBlock), .Depth(Depth), .Latency(Latency),
     .Arrival(1)
   ) u_products (

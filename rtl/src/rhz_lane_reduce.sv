@@ -2,8 +2,9 @@
 // Per-lane reduction over Taps and Folds: Op 0 weighted sum and bias
 // (depthwise convolution), Op 1 maximum, Op 2 sum or, with Positions > 0, the
 // sum without its zero point times a scale of the output position (average
-// pooling). Latency = 6 + M + clog2(Taps) + V, M being the stages of rhz_mul for
-// Op 0 and otherwise 1.
+// pooling). For Op 0, several Trips have their own weights and biases, each for
+// Uses pixels in a row. Latency = 6 + M + clog2(Taps) + V, M being the stages of
+// rhz_mul for Op 0 and otherwise 1.
 module rhz_lane_reduce #(
   parameter int Pixels   = 1,
   parameter int Lanes    = 1,
@@ -15,6 +16,8 @@ module rhz_lane_reduce #(
   parameter int AccWidth = 24,
   parameter int Folds    = 1,
   parameter int OutFolds = 1,
+  parameter int Trips    = 1,
+  parameter int Uses     = 1,
   parameter int Bias     = 0,
   parameter     WeightFile = "",
   parameter     BiasFile   = "",
@@ -45,9 +48,8 @@ module rhz_lane_reduce #(
   // Signed terms of the tree: products or extended activations.
   localparam int TermWidth = (Op == 0) ? XWidth + WWidth : XWidth + 1;
   localparam int TreeWidth = (Op == 1) ? TermWidth : TermWidth + $clog2(Taps);
-  localparam int Words  = (Op == 0) ? OutFolds * Folds : 1;
+  localparam int Words  = (Op == 0) ? Trips * OutFolds * Folds : 1;
   localparam int AddrW  = (Words > 1) ? $clog2(Words) : 1;
-  localparam int FoldW  = (Folds > 1) ? $clog2(Folds) : 1;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
     initial $fatal(1, "rhz_lane_reduce: Latency %0d given, %0d built", Latency, Lat);
   end
@@ -59,12 +61,8 @@ module rhz_lane_reduce #(
   end
 
   logic credit, fire, last_fold;
-  logic [FoldW-1:0] unused_fold;
   assign in_ready_o = credit || !last_fold;
   assign fire = in_valid_i && in_ready_o;
-  rhz_counter #(.Count(Folds)) u_fold (
-    .clk_i, .rst_ni, .en_i(fire), .value_o(unused_fold), .last_o(last_fold)
-  );
   logic [TreeStage:0] valid, result;
   logic unused_stages;
   assign unused_stages = &{1'b0, valid, result};
@@ -84,10 +82,9 @@ module rhz_lane_reduce #(
   logic [Pixels*Lanes*Taps*TermWidth-1:0] terms;
   if (Op == 0) begin : gen_weighted
     logic [AddrW-1:0] addr, addr_q;
-    logic unused_last;
     logic [Taps*Lanes*WWidth-1:0] w;
-    rhz_counter #(.Count(Words)) u_addr (
-      .clk_i, .rst_ni, .en_i(fire), .value_o(addr), .last_o(unused_last)
+    rhz_fold #(.Folds(Folds), .OutFolds(OutFolds), .Trips(Trips), .Uses(Uses)) u_fold (
+      .clk_i, .rst_ni, .en_i(fire), .addr_o(addr), .last_o(last_fold)
     );
     always_ff @(posedge clk_i) addr_q <= addr;
     rhz_rom #(
@@ -108,6 +105,11 @@ module rhz_lane_reduce #(
       end
     end
   end else begin : gen_plain
+    localparam int FoldW = (Folds > 1) ? $clog2(Folds) : 1;
+    logic [FoldW-1:0] unused_fold;
+    rhz_counter #(.Count(Folds)) u_fold (
+      .clk_i, .rst_ni, .en_i(fire), .value_o(unused_fold), .last_o(last_fold)
+    );
     for (genvar p = 0; p < Pixels; p++) begin : gen_p
       for (genvar l = 0; l < Lanes; l++) begin : gen_lane
         for (genvar t = 0; t < Taps; t++) begin : gen_tap
@@ -138,15 +140,14 @@ module rhz_lane_reduce #(
 
   logic [Lanes*AccWidth-1:0] bias;
   if (Op == 0 && Bias != 0) begin : gen_bias
-    localparam int OutW = (OutFolds > 1) ? $clog2(OutFolds) : 1;
+    localparam int Biases = Trips * OutFolds;
+    localparam int OutW   = (Biases > 1) ? $clog2(Biases) : 1;
     logic [OutW-1:0] index;
-    logic unused_index_last;
-    rhz_counter #(.Count(OutFolds)) u_index (
-      .clk_i, .rst_ni, .en_i(result[TreeStage-2]), .value_o(index),
-      .last_o(unused_index_last)
+    rhz_index #(.Count(OutFolds), .Trips(Trips), .Uses(Uses)) u_index (
+      .clk_i, .rst_ni, .en_i(result[TreeStage-2]), .value_o(index)
     );
     rhz_rom #(
-      .Width(Lanes * AccWidth), .Words(OutFolds), .Stages(2), .Block(BiasBlock), .File(BiasFile)
+      .Width(Lanes * AccWidth), .Words(Biases), .Stages(2), .Block(BiasBlock), .File(BiasFile)
     ) u_bias (.clk_i, .addr_i(index), .data_o(bias));
   end else begin : gen_no_bias
     assign bias = '0;

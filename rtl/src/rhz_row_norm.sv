@@ -3,7 +3,8 @@
 // unless Centered) and B that of their squares: W = C · B - A² + epsilon, k the
 // leading zeros of W's Digits digits to the base 4, T the root of W << 2k in 16
 // bits, R = (2^32 - 1) / T, out = (((C · (x - Zero) - A) << k) · R + half) >> Shift.
-// Two actors: the first one stores a row and finds its sums, from which A, k and R
+// With Stored, epsilon is in a memory: several Trips have their own, each for Uses
+// rows. Two actors: the first one stores a row and finds its sums, from which A, k and R
 // follow at a fixed time; the second one computes the results. The last beat of a
 // row may be partial. Latency, of the second, = 9 + V.
 module rhz_row_norm #(
@@ -19,6 +20,11 @@ module rhz_row_norm #(
   parameter int Digits      = 8,   // of W, to the base 4
   parameter int EpsilonLow  = 1,   // 30 bits
   parameter int EpsilonHigh = 0,
+  parameter int Stored      = 0,
+  parameter int Trips       = 1,
+  parameter int Uses        = 1,
+  parameter int Block       = 0,   // 1: that memory is a block RAM
+  parameter     EpsilonFile = "",
   parameter int DiffWidth   = 9,   // signed bits of C · (x - Zero) - A
   parameter int ScaledWidth = 10,  // signed bits of the same << k
   parameter int Shift       = 12,
@@ -147,6 +153,19 @@ module rhz_row_norm #(
   end else begin : gen_none
     assign less = '0;
   end
+  logic [WWidth-1:0] epsilon;
+  if (Stored != 0) begin : gen_stored
+    localparam int TripW = (Trips > 1) ? $clog2(Trips) : 1;
+    logic [TripW-1:0] trip;
+    rhz_index #(.Trips(Trips), .Uses(Uses)) u_trip (
+      .clk_i, .rst_ni, .en_i(done_q), .value_o(trip)
+    );
+    rhz_rom #(
+      .Width(WWidth), .Words(Trips), .Stages(Multiply), .Block(Block), .File(EpsilonFile)
+    ) u_epsilon (.clk_i, .addr_i(trip), .data_o(epsilon));
+  end else begin : gen_constant
+    assign epsilon = WWidth'(Epsilon);
+  end
   for (genvar i = 0; i <= Levels; i++) begin : gen_level
     // The zeros are taken off by halves: 2^(Levels-i) digits if they are zero.
     localparam int Step  = 1 << (Levels - i);
@@ -155,7 +174,7 @@ module rhz_row_norm #(
     logic unused_w;
     assign unused_w = &{1'b0, w_q};
     if (i == 0) begin : gen_w
-      always_ff @(posedge clk_i) w_q <= WWidth'(times) - less + WWidth'(Epsilon);
+      always_ff @(posedge clk_i) w_q <= WWidth'(times) - less + epsilon;
       assign k_q = '0;
     end else if (Step >= Digits) begin : gen_pass
       always_ff @(posedge clk_i) begin

@@ -3,14 +3,16 @@
 // with m the row's largest x, e a table and q the quotient of a constant, First ·
 // 2^QuotientBits + Low, and the sum of the row's e[m - x]. Three actors in a row:
 // the first one stores a row and finds m, the second one looks e up and sums, the
-// third one multiplies. The last beat of a row may be partial. Latency, of the
-// third, = 5 + V.
+// third one multiplies. The last beat of a row may be partial. Several Trips have
+// their own tables, each for Uses rows. Latency, of the third, = 5 + V.
 module rhz_row_softmax #(
   parameter int Lanes        = 1,
   parameter int InWidth      = 8,
   parameter int InSigned     = 1,
   parameter int Channels     = 2,
   parameter int Entries      = 256,  // of the table
+  parameter int Trips        = 1,
+  parameter int Uses         = 1,
   parameter int PowerWidth   = 16,   // bits of an e
   parameter int SumWidth     = 17,   // bits of a row's sum
   parameter int QuotientBits = 17,
@@ -42,7 +44,8 @@ module rhz_row_softmax #(
   localparam int Levels    = $clog2(Lanes);
   localparam int BeatW     = (Beats > 1) ? $clog2(Beats) : 1;
   localparam int XWidth    = InWidth + 1;   // signed
-  localparam int AddrW     = (Entries > 1) ? $clog2(Entries) : 1;
+  localparam int Words     = Trips * Entries;
+  localparam int AddrW     = (Words > 1) ? $clog2(Words) : 1;
   localparam int Rows      = Store / Beats + 2;
   localparam int PowerRows = PowerStore / Beats + 2;
   if (Latency != 0 && Latency != Lat) begin : gen_bad_latency
@@ -118,6 +121,16 @@ module rhz_row_softmax #(
   rhz_valid #(.Stages(Levels + 3)) u_row_looked (
     .clk_i, .rst_ni, .valid_i(look && look_last), .valid_o(row_looked)
   );
+  logic [AddrW-1:0] base;   // the trip's first entry
+  if (Trips == 1) begin : gen_once
+    assign base = '0;
+  end else begin : gen_trips
+    logic [$clog2(Trips)-1:0] trip;
+    rhz_index #(.Trips(Trips), .Uses(Uses)) u_trip (
+      .clk_i, .rst_ni, .en_i(most_pop), .value_o(trip)
+    );
+    assign base = AddrW'(trip) * AddrW'(Entries);
+  end
   logic [Lanes*PowerWidth-1:0] powers;
   logic [Lanes*(PowerWidth+1)-1:0] terms;
   for (genvar l = 0; l < Lanes; l++) begin : gen_look
@@ -127,9 +140,10 @@ module rhz_row_softmax #(
     logic [PowerWidth-1:0] power;
     assign x = stored[l*InWidth +: InWidth];
     always_ff @(posedge clk_i)
-      addr_q <= AddrW'(most) - AddrW'($signed({(InSigned != 0) && x[InWidth-1], x}));
+      addr_q <= base + AddrW'($signed(most)) -
+                AddrW'($signed({(InSigned != 0) && x[InWidth-1], x}));
     rhz_rom #(
-      .Width(PowerWidth), .Words(Entries), .Stages(2), .Block(Block), .File(TableFile)
+      .Width(PowerWidth), .Words(Words), .Stages(2), .Block(Block), .File(TableFile)
     ) u_table (.clk_i, .addr_i(addr_q), .data_o(power));
     assign powers[l*PowerWidth +: PowerWidth] = power;
     assign terms[l*(PowerWidth+1) +: PowerWidth+1] =

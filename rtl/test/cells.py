@@ -514,23 +514,24 @@ def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
              XWidth=(1, 8), XSigned=[0, 1], WWidth=(1, 8), Folds=[1, 1, 2, 3, 5],
              OutFolds=(1, 4), Bias=[0, 1], Zero=[0, 0, 3, -7], Style=[0, 1],
              Block=[0, 1], BiasBlock=[0, 1],
-             Positions=[0, 1, 2, 5], ScaleWidth=(1, 9), Depth=[2, 3, 8, 64, 65])
+             Positions=[0, 1, 2, 5], ScaleWidth=(1, 9), Depth=[2, 3, 8, 64, 65],
+             Trips=[1, 1, 2, 3], Uses=(1, 3))
     if p["Op"] != 0:
-        p["Bias"] = 0
+        p["Bias"], p["Trips"], p["Uses"] = 0, 1, 1
     if p["Op"] != 2:
         p["Positions"] = 0
     scaled = p["Positions"] > 0
     p["AccWidth"] = p["XWidth"] + 5 + clog2(p["Taps"] * p["Folds"]) + rng.choice([0, 5]) + (
         p["WWidth"] if p["Op"] == 0 else 0) + (p["ScaleWidth"] if scaled else 0)
     weights = [[number(rng, p["WWidth"], True) for _ in range(p["Taps"] * p["Lanes"])]
-               for _ in range(p["OutFolds"] * p["Folds"])]
+               for _ in range(p["Trips"] * p["OutFolds"] * p["Folds"])]
     bias = [[number(rng, p["AccWidth"] - 3, True) if p["Bias"] else 0
-             for _ in range(p["Lanes"])] for _ in range(p["OutFolds"])]
+             for _ in range(p["Lanes"])] for _ in range(p["Trips"] * p["OutFolds"])]
     scales = [[number(rng, p["ScaleWidth"], False) for _ in range(p["Pixels"])]
               for _ in range(p["Positions"])]
     beats_in, beats_out = [], []
     for result in range(40):
-        of = result % p["OutFolds"]
+        of = word_at(p, result)
         gathered = [[] for _ in range(p["Pixels"] * p["Lanes"])]
         for fold in range(p["Folds"]):
             beat = [number(rng, p["XWidth"], p["XSigned"])
@@ -569,7 +570,8 @@ def lane_reduce(rng, fixed, cell="rhz_lane_reduce"):
             del p[name]
         del files["w.txt"]
         if cell == "rhz_depthwise_streamed":
-            firings = [[rows[n % len(rows)]] for n in range(len(beats_in))]
+            firings = [[rows[word_at(p, n // p["Folds"]) * p["Folds"] + n % p["Folds"]]]
+                       for n in range(len(beats_in))]
             return Case(cell, p,
                         [Port("in", p["XWidth"], p["Pixels"] * p["Taps"] * p["Lanes"], beats_in),
                          Port("w", p["Taps"] * p["Lanes"] * p["WWidth"], 1, firings)],

@@ -46,7 +46,9 @@ def row_softmax(rng, fixed):
     entries = p["Entries"] = 1 << p["InWidth"]
     one = 65535
     slope = rng.choice([0.001, 0.02, 0.1, 1.0])
-    table = [round(one * math.exp(-slope * d)) for d in range(entries)]
+    p["Trips"], p["Uses"] = rng.choice([1, 1, 2, 3]), rng.randint(1, 3)
+    tables = [[round(one * math.exp(-slope * factor * d)) for d in range(entries)]
+              for factor in range(1, p["Trips"] + 1)]
     p["PowerWidth"] = 16
     p["SumWidth"] = (one * p["Channels"]).bit_length()
     p["QuotientBits"] = rng.choice([17, 17, 9, 20])
@@ -66,6 +68,7 @@ def row_softmax(rng, fixed):
     x, out = drawn(rng, p, rows), []
     for first in range(0, len(x), p["Channels"]):
         row = x[first:first + p["Channels"]]
+        table = tables[first // p["Channels"] // p["Uses"] % p["Trips"]]
         powers = [table[max(row) - v] for v in row]
         quotient = numerator // sum(powers)
         out += [min((e * quotient + (1 << (p["Shift"] - 1))) >> p["Shift"], p["Hi"])
@@ -78,7 +81,7 @@ def row_softmax(rng, fixed):
                 [Port("in", p["InWidth"], p["Lanes"],
                       noisy(rng, p, cut(x, p["Channels"], p["Lanes"])))],
                 [Port("out", p["OutWidth"], p["Lanes"], cut(out, p["Channels"], p["Lanes"]))],
-                5, lambda i, o: timing.rows(i[0], o[0], beats, links), {"t.txt": table})
+                5, lambda i, o: timing.rows(i[0], o[0], beats, links), {"t.txt": sum(tables, [])})
 
 
 def signed_bits(most):
@@ -99,7 +102,10 @@ def row_norm(rng, fixed):
     low = -(1 << (p["InWidth"] - 1)) if p["InSigned"] else 0
     span = (1 << p["InWidth"]) - 1
     most = max(abs(low - p["Zero"]), abs(low + span - p["Zero"]))
-    epsilon = rng.choice([1, 1, 77, 5 << 30])
+    p["Stored"], p["Block"] = rng.choice([0, 1]), rng.choice([0, 1])
+    p["Trips"], p["Uses"] = rng.choice([1, 2, 3]) if p["Stored"] else 1, rng.randint(1, 3)
+    epsilons = [rng.choice([1, 1, 77, 5 << 30]) for _ in range(p["Trips"])]
+    epsilon = max(epsilons)
     p["EpsilonLow"], p["EpsilonHigh"] = epsilon % (1 << 30), epsilon >> 30
     square = (c * span) ** 2 // 4 if p["Centered"] else (c * most) ** 2
     digits = p["Digits"] = -(-(square + epsilon).bit_length() // 2)
@@ -116,12 +122,17 @@ def row_norm(rng, fixed):
     for first in range(0, len(x), c):
         row = [v - p["Zero"] for v in x[first:first + c]]
         a = sum(row) if p["Centered"] else 0
+        epsilon = epsilons[first // c // p["Uses"] % p["Trips"]]
         w = c * sum(v * v for v in row) - a * a + epsilon
         j = -(-w.bit_length() // 2)
         root = math.isqrt(w << 2 * (ROOT - j) if j < ROOT else w >> 2 * (j - ROOT))
         inverse = (2 ** 32 - 1) // root
         out += [(((c * v - a) * inverse << fraction) + (1 << (ROOT - 1 + j))) >> (ROOT + j)
                 for v in row]
+    files = {}
+    if p["Stored"]:
+        files["e.txt"] = epsilons
+        p["EpsilonFile"] = "e.txt"
     lanes = (p["Lanes"] - 1).bit_length()
     levels = max(1, (digits - 1).bit_length())
     links = [(p["Store"], stage(p["Store"]),
@@ -129,4 +140,4 @@ def row_norm(rng, fixed):
     return Case("rhz_row_norm", p,
                 [Port("in", p["InWidth"], p["Lanes"], noisy(rng, p, cut(x, c, p["Lanes"])))],
                 [Port("out", p["OutWidth"], p["Lanes"], cut(out, c, p["Lanes"]))],
-                9, lambda i, o: timing.rows(i[0], o[0], beats, links))
+                9, lambda i, o: timing.rows(i[0], o[0], beats, links), files)

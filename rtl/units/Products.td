@@ -283,6 +283,7 @@ def LaneReduce : Unit<"lane_reduce"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a pixel, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Signed<"Zero", "zero point that a scaled sum takes off every element">,
     Width<"ScaleWidth", "bits of a scale, unsigned">,
@@ -299,9 +300,9 @@ def LaneReduce : Unit<"lane_reduce"> {
                         "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
   let Roms = [
-    Rom<"WeightFile", "Block", "Folds * OutFolds", "Lanes * Taps * WWidth",
+    Rom<"WeightFile", "Block", "Trips * Folds * OutFolds", "Lanes * Taps * WWidth",
         "1", "Op == 0">,
-    Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+    Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Lanes * AccWidth", "1",
         "Op == 0 && Bias">,
     Rom<"ScaleFile", "Block", "Positions", "Pixels * ScaleWidth", "1",
         "Op != 0 && Positions > 0">
@@ -325,6 +326,7 @@ def DepthwiseResident : Unit<"depthwise_resident"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a pixel, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
     Flag<"Ultra", "the weights are in UltraRAM, otherwise in block RAM">,
@@ -333,11 +335,11 @@ def DepthwiseResident : Unit<"depthwise_resident"> {
     Depth, FrameBeats
   ];
   let Files = [File<"BiasFile", "biases, [lane] of every output fold">];
-  let Ports = [LoadIn<"load", "Load", "Folds * OutFolds * ceilDiv(Lanes * Taps * WWidth, Load)">,
+  let Ports = [LoadIn<"load", "Load", "Trips * Folds * OutFolds * ceilDiv(Lanes * Taps * WWidth, Load)">,
                StreamIn<"in", "Pixels * Taps * Lanes * XWidth",
                         "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
-  let Roms = [Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+  let Roms = [Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Lanes * AccWidth", "1",
                   "Bias">];
   // As alike as the characterized units are.
   let Characterized = ["depthwise"];
@@ -359,6 +361,7 @@ def DepthwiseStreamed : Unit<"depthwise_streamed"> {
     Width<"AccWidth", "bits of a result">,
     Count<"Folds", "beats that make one result">,
     Count<"OutFolds", "results of a pixel, one after another">,
+    Trips, Uses,
     Flag<"Bias", "a bias is added">,
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
     Placed<"BiasBlock", "the biases are in block RAM">,
@@ -369,7 +372,7 @@ def DepthwiseStreamed : Unit<"depthwise_streamed"> {
                         "frameBeats * Folds">,
                StreamIn<"w", "Taps * Lanes * WWidth", "frameBeats * Folds">,
                StreamOut<"out", "Pixels * Lanes * AccWidth", "frameBeats">];
-  let Roms = [Rom<"BiasFile", "BiasBlock", "OutFolds", "Lanes * AccWidth", "1",
+  let Roms = [Rom<"BiasFile", "BiasBlock", "Trips * OutFolds", "Lanes * AccWidth", "1",
                   "Bias">];
   // As alike as the characterized units are.
   let Characterized = ["depthwise"];

@@ -12,6 +12,7 @@ def RowSoftmax : Unit<"row_softmax"> {
     Flag<"InSigned", "x is signed">,
     Count<"Channels", "elements of a row">,
     Count<"Entries", "differences of two x">,
+    Trips, Uses,
     Width<"PowerWidth", "bits of an exponential">,
     Width<"SumWidth", "bits of a row's sum">,
     Parameter<"QuotientBits", 1, 24, "bits of a row's quotient">,
@@ -29,7 +30,7 @@ def RowSoftmax : Unit<"row_softmax"> {
   let Files = [File<"TableFile", "exponentials, by difference">];
   let Ports = [StreamIn<"in", "Lanes * InWidth", "frameBeats">,
                StreamOut<"out", "Lanes * OutWidth", "frameBeats">];
-  let Roms = [Rom<"TableFile", "Block", "Entries", "PowerWidth", "Lanes">];
+  let Roms = [Rom<"TableFile", "Block", "Trips * Entries", "PowerWidth", "Lanes">];
   let Constraints = [
     Constraint<"Lanes <= Channels", "a beat is part of a row">,
     Constraint<"Store >= ceilDiv(Channels, Lanes) && PowerStore >= ceilDiv(Channels, Lanes)",
@@ -55,6 +56,9 @@ def RowNorm : Unit<"row_norm"> {
     Parameter<"Digits", 1, 30, "digits of the variance to the base 4">,
     Natural<"EpsilonLow", "30 bits of what is added to the variance">,
     Natural<"EpsilonHigh", "those above">,
+    Optional<"Stored", 0, 0, 1, "what is added is in a memory">,
+    Trips, Uses,
+    Placed<"Block", "that is a block RAM">,
     Width<"DiffWidth", "signed bits of Channels times a difference from the mean">,
     Width<"ScaledWidth", "signed bits of the same, shifted">,
     Parameter<"Shift", 1, 62, "bits that a product loses">,
@@ -63,6 +67,8 @@ def RowNorm : Unit<"row_norm"> {
     Parameter<"Style", 0, 1, "products in LUTs (0) or in DSPs (1)">,
     Depth, FrameBeats
   ];
+  let Files = [File<"EpsilonFile", "what is added to the variance, by trip">];
+  let Roms = [Rom<"EpsilonFile", "Block", "Trips", "2 * Digits", "1", "Stored">];
   let Ports = [StreamIn<"in", "Lanes * InWidth", "frameBeats">,
                StreamOut<"out", "Lanes * OutWidth", "frameBeats">];
   let Constraints = [

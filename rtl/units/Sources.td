@@ -46,9 +46,6 @@ def rhz_crossing : Source<[rhz_crossing_from, rhz_crossing_to]>;
 def rhz_rom : Source<[rhz_delay]>;
 def rhz_max : Source;
 def rhz_mux : Source;
-def rhz_lane_reduce : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_max, rhz_sum,
-    rhz_outbuf]>;
 def rhz_link_short : Source<[rhz_counter]>;
 def rhz_link_control : Source<[rhz_counter, rhz_link_short]>;
 def rhz_link_gather : Source<[rhz_counter]>;
@@ -63,6 +60,9 @@ def rhz_countdown : Source;
 def rhz_turn : Source<[rhz_counter, rhz_countdown]>;
 def rhz_index : Source<[rhz_counter, rhz_turn]>;
 def rhz_fold : Source<[rhz_counter, rhz_turn]>;
+def rhz_lane_reduce : Source<[
+    rhz_mul, rhz_counter, rhz_fold, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_max,
+    rhz_sum, rhz_outbuf]>;
 def rhz_matvec : Source<[
     rhz_mul, rhz_fold, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_dot,
     rhz_dot_pair, rhz_outbuf]>;
@@ -81,7 +81,7 @@ def rhz_turns_streamed : Source<[rhz_turns_fed]>;
 def rhz_matmul_pages : Source<[rhz_counter, rhz_delay, rhz_sdpram]>;
 def rhz_matmul : Source<[rhz_matvec_fed, rhz_matmul_pages]>;
 def rhz_depthwise_fed : Source<[
-    rhz_mul, rhz_counter, rhz_valid, rhz_delay, rhz_rom, rhz_sum, rhz_outbuf]>;
+    rhz_mul, rhz_fold, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_sum, rhz_outbuf]>;
 def rhz_depthwise_resident : Source<[rhz_depthwise_fed, rhz_weight_ram]>;
 def rhz_depthwise_streamed : Source<[rhz_depthwise_fed]>;
 def rhz_replay : Source<[
@@ -109,11 +109,11 @@ def rhz_quotient : Source<[rhz_valid]>;
 def rhz_root : Source<[rhz_valid]>;
 def rhz_times : Source;
 def rhz_row_softmax : Source<[
-    rhz_counter, rhz_valid, rhz_max, rhz_sum, rhz_rom, rhz_mul, rhz_quotient,
-    rhz_outbuf]>;
-def rhz_row_norm : Source<[
-    rhz_counter, rhz_valid, rhz_delay, rhz_sum, rhz_mul, rhz_times, rhz_root,
+    rhz_counter, rhz_index, rhz_valid, rhz_max, rhz_sum, rhz_rom, rhz_mul,
     rhz_quotient, rhz_outbuf]>;
+def rhz_row_norm : Source<[
+    rhz_counter, rhz_index, rhz_valid, rhz_delay, rhz_rom, rhz_sum, rhz_mul, rhz_times,
+    rhz_root, rhz_quotient, rhz_outbuf]>;
 def rhz_state : Source<[rhz_counter, rhz_rom, rhz_outbuf]>;
 def rhz_scaled_add : Source<[
     rhz_valid, rhz_index, rhz_rom, rhz_delay, rhz_mul, rhz_outbuf]>;

@@ -114,6 +114,7 @@ SUITES = {
     "operations": operations.operations,
     "turns": operations.turns,
     "attention": attention.attention,
+    "encoders": transformer.encoders,
     "transformer": transformer.transformer,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
@@ -125,6 +126,7 @@ SUITES = {
     "shared-units": shared.shared,
     "shared-homes": shared.shared_homes,
     "shared-blocks": shared.shared_blocks,
+    "separable-blocks": shared.separable_blocks,
     "repeated-blocks": shared.repeated_blocks,
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import framework
+import shared
 from networks import ROOT
 
 DIGITS = ROOT / "examples/digits/digits_qdq_int8.onnx"
@@ -171,6 +172,24 @@ def streamed(suite):
                     f"{port['port']}: its segments' bytes are its own: {read}")
 
 
+def repeated(suite):
+    """Blocks that are a body: its layers, trips and cycles, what it saves."""
+    kit = framework.needed("onnxkit")
+    model, package = suite.work / "blocks.onnx", suite.work / "blocks.rhz"
+    kit.onnx.save(shared.blocks(kit, 6, size=4), model)
+    ok(suite, "compile", model, "--device", "xczu3eg", "--goal",
+       "min-resources", "-o", package)
+    page = check_page(suite, package)
+    body, = json.loads(page.data)["plan"]["repeats"]
+    shown = {where for where, _ in page.marks}
+    suite.check("Bodies" in page.headings and {
+        f"plan/repeats/0/{k}" for k in (
+            "trips", "length", "cycles_per_trip", "resources/lut", "apart/lut")
+    } <= shown, f"the body is on the page: {body}")
+    suite.check(f"{body['trips']} trips a frame, {body['cycles_per_trip']:,} "
+                "cycles each" in page.words, "so are its trips")
+
+
 def report(suite):
     package = suite.work / "digits.rhz"
     shutil.rmtree(package, ignore_errors=True)
@@ -198,6 +217,7 @@ def report(suite):
                 "a prediction of half of what was measured is off by −50 %")
     quantized(suite)
     streamed(suite)
+    repeated(suite)
     for name, options in (("light", ()), ("dark", ("--force-dark-mode",))):
         shot = suite.work / f"{name}.png"
         shot.unlink(missing_ok=True)

@@ -66,6 +66,17 @@ def blocks(kit, count, channels=8, size=8):
     return b.model()
 
 
+def fan(kit, size=8, vectors=12):
+    """Three dense layers that read one tensor, as query, key and value do."""
+    b = kit.Builder(seed=5)
+    v = b.quantized(b.input([1, vectors, size], name="x"), 1 / 16)
+    parts = [b.quantized(b.node("MatMul", v, b.weights(size, size, scale=1 / 64)),
+                         1 / 8) for _ in range(3)]
+    both = b.quantized(b.node("Add", *parts[:2]), 1 / 8)
+    b.output(b.quantized(b.node("Add", both, parts[2]), 1 / 8))
+    return b.model()
+
+
 def made(suite, label, model, *options, device=DEVICE):
     """The package and its plan."""
     package = suite.work / f"{label}.rhz"
@@ -149,6 +160,19 @@ def shared(suite):
     if fast:
         suite.check(fast["predicted"]["interval_cycles"] <= 5000
                     and not sharers(fast), f"own units: {fast['predicted']}")
+
+    # Branches next to each other wait for their turns.
+    model, network = suite.work / "fan.onnx", fan(kit)
+    onnx.save(network, model)
+    steer = suite.work / "fan.yaml"
+    steer.write_text("nodes:\n" + "".join(
+        f'  {n.name or n.output[0]}: {{option: "stream/turns?pe=2&simd=2"}}\n'
+        for n in network.graph.node if n.op_type == "MatMul"))
+    package, plan = made(suite, "fan", model, "--goal", "min-resources", "--steer",
+                         steer)
+    if plan:
+        suite.check(len(sharers(plan)) == 3, f"branches: {sharers(plan)}")
+        check_runs(suite, "fan", package, plan)
 
     # Convolutions, by name; an addition goes around the second one.
     steer = suite.work / "turns.yaml"
@@ -259,6 +283,55 @@ def chain(kit, count, size=16):
         v = b.quantized(b.node("Relu", v), 1 / 8)
     b.output(v)
     return b.model()
+
+
+def separable(kit, count, channels=8, size=6):
+    """Equal blocks of a depthwise and a pointwise convolution, around which an
+    addition goes."""
+    b = kit.Builder(seed=1)
+    v = b.quantized(b.input([1, channels, size, size], name="x"), 1 / 16)
+    for _ in range(count):
+        before = v
+        for shape, group in (((channels, 1, 3, 3), channels),
+                             ((channels, channels, 1, 1), 1)):
+            bias = b.constant(b.rng.integers(-999, 999, channels), "int32")
+            v = b.node("Conv", v, b.weights(*shape, scale=1 / 4),
+                       b.dequantized(bias, 1 / 64, 0, "int32"),
+                       kernel_shape=list(shape[2:]),
+                       pads=[shape[2] // 2] * 4, group=group)
+            v = b.quantized(b.node("Relu", v), 1 / 16)
+        v = b.quantized(b.node("Add", v, before), 1 / 16)
+    b.output(v)
+    return b.model()
+
+
+def separable_blocks(suite):
+    """A body with depthwise convolutions, its weights in each home."""
+    kit = framework.needed("onnxkit")
+    import onnx
+    model = suite.work / "separable.onnx"
+    onnx.save(separable(kit, 5), model)
+    for home in ("rom", "resident", "streamed"):
+        package, plan = made(suite, f"separable-{home}", model, "--goal",
+                             "min-resources", "--weights", home, "--steer",
+                             both(suite, separable(kit, 5), 5), device=BLOCK)
+        if plan:
+            kinds = [a["kind"] for a in plan["nodes"][0]["actors"]]
+            wanted = {"rom": "lane_reduce", "resident": "depthwise_resident",
+                      "streamed": "depthwise_streamed"}
+            suite.check(list(bodies(plan).values()) == [5]
+                        and kinds.count(wanted[home]) == 1,
+                        f"{home}: {bodies(plan)} {kinds}")
+            check_runs(suite, f"separable {home}", package, plan, frames=3,
+                       within=0.03 if home == "streamed" else 0)
+
+
+def both(suite, model, trips):
+    """A steering file for a body from the first layer's node on."""
+    steer = suite.work / "trips.yaml"
+    first = next(n for n in model.graph.node if n.op_type == "Conv")
+    steer.write_text(f"repeats: {{{first.name or first.output[0]}: {trips}}}\n")
+    return steer
 
 
 def repeated_blocks(suite):

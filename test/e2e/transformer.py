@@ -89,14 +89,17 @@ class Block:
         bent = self.rounded(b.node("Mul", bent, b.constant(0.5)), "uint8")
         return self.rounded(self.dense(bent, hidden, width))
 
-    def vision(self, tokens, heads, depth, hidden):
+    def vision(self, tokens, heads, depth, hidden, count=1):
         width = heads * depth
         x = self.rounded(self.x)
-        y = self.attention(self.rounded(self.normalized(x, width)), tokens, heads,
-                           depth)
-        x = self.rounded(self.b.node("Add", x, y))
-        y = self.perceptron(self.rounded(self.normalized(x, width)), width, hidden)
-        return self.rounded(self.b.node("Add", x, y))
+        for _ in range(count):
+            y = self.attention(self.rounded(self.normalized(x, width)), tokens,
+                               heads, depth)
+            x = self.rounded(self.b.node("Add", x, y))
+            y = self.perceptron(self.rounded(self.normalized(x, width)), width,
+                                hidden)
+            x = self.rounded(self.b.node("Add", x, y))
+        return x
 
     def language(self, tokens, heads, depth, hidden):
         width = heads * depth
@@ -192,6 +195,60 @@ def calibrated(suite):
     suite.check(right["fixed point"] >= right["host"] - 2 > 400,
                 f"trained: correct with the functions on the host and not: {right}",
                 done.command + done.message)
+
+
+def encoders(suite):
+    """Six equal blocks are one body, with products of two tensors, and with the
+    softmax's table, the normalizations and the scales of each trip; three of them
+    in RTL, with stalls."""
+    suite.tool("verilator")
+    kit = framework.needed("onnxkit")
+    shape, seen = (5, 8), {}
+    for count in (6, 3):
+        model, package = (suite.work / f"encoders{count}.{end}"
+                          for end in ("onnx", "rhz"))
+        kit.onnx.save(quantized(
+            kit, shape, lambda b: b.vision(5, 2, 4, 16, count)), model)
+        done = suite.run("compile", model, "--fixed-point-functions", "--device",
+                         "xczu3eg", "--goal", "min-resources", "-o", package,
+                         "--json")
+        if not suite.check(done.status == 0, f"{count} encoders: compile "
+                           f"{done.message[:200]}", done.command):
+            return
+        plan = json.loads((package / "plan.json").read_text())
+        kinds = [a["kind"] for a in plan["nodes"][0]["actors"]]
+        suite.check([r["trips"] for r in plan["repeats"]] == [count]
+                    and kinds.count("row_softmax") == 1
+                    and kinds.count("row_norm") == 2
+                    and kinds.count("matmul") == 2,
+                    f"{count} encoders: {plan['repeats']}")
+        seen[count] = plan["predicted"]["lut"]
+    suite.check(seen[6] < 1.15 * seen[3], f"LUTs: {seen}")
+    for options in ((), ("--stalls-in", "40", "--stalls-out", "40")):
+        done = suite.run("simulate", package, "-n", "3", *options, "--json")
+        if not suite.check(done.status == 0 and done.json["mismatches"] == 0,
+                           f"encoders: values {options} {done.message[:200]}",
+                           done.command) or options:
+            continue
+        measured, predicted = done.json["measured"], done.json["predicted"]
+        suite.check(all(measured[key] == predicted[key] for key in (
+            "interval_cycles", "latency_cycles")),
+            f"encoders: {measured} as predicted: {predicted}", done.command)
+
+
+def quantized(kit, shape, build):
+    """A network in QDQ form, with the ranges of its float form."""
+    np = kit.np
+    frames = np.random.default_rng(3).normal(
+        0, 1, (CALIBRATION, 1, *shape)).astype("f4")
+    plain = Block(kit, np, shape)
+    build(plain)
+    plain.b.output(*plain.names.values())
+    made = Block(kit, np, shape, [
+        (float(v.min()), float(v.max()))
+        for v in kit.runtime_outputs(plain.b.model(), {"x": frames})])
+    made.b.output(build(made))
+    return made.b.model()
 
 
 def transformer(suite):

@@ -3,8 +3,11 @@
 every frame: forced on every kind of layer, simulated under stalls, rebuilt from
 the plan, refused where they are not supported."""
 import json
+import os
 import sys
+import threading
 
+import clients
 import framework
 import networks
 import plans
@@ -261,9 +264,56 @@ def batches(suite):
     suite.check(result.status == 0
                 and plans.hardware(package) == plans.hardware(again),
                 "batches: --plan gives the same hardware", result.command)
-    result = suite.run("run", package, "--driver", "simulation", "-n", "5")
-    suite.check(result.status == 0, f"batches: the driver runs it "
-                f"{result.message if result.status else ''}", result.command)
+    for frames in (1, 3, 5):
+        result = suite.run("run", package, "--driver", "simulation", "-n", frames)
+        suite.check(result.status == 0, f"batches: the driver runs {frames} "
+                    f"{result.message if result.status else ''}", result.command)
+    requests(suite, package)
+    # What the plan says of the latency: alone as measured above, and how long
+    # the places for batches may keep a frame.
+    node = plan["nodes"][0]["actors"]
+    places = sum(a["config"]["Places"] for a in node if "Patience" in a["config"])
+    suite.check(places == 5 * 2 * 4 and "under full load each is on its way for "
+                "up to " in built.out, f"batches: {places} places: {built.out}")
+    # Nodes of a cluster read no weights.
+    result = suite.run("explore", model, "--cluster", "hbm4", "--steer", steer)
+    suite.check(result.status == 1 and "which a single device must have"
+                in result.err, f"batches: in a cluster: {result.message}",
+                result.command)
+
+
+def requests(suite, package):
+    """Requests of single frames, one after the other, of fewer than a batch and
+    of more, and of several clients at a time: the interpreter's answers."""
+    onnxkit = framework.needed("onnxkit")
+    np, client = onnxkit.np, clients.module_of(package / "host")
+    os.environ["RHIZOME_PROGRAM"] = str(suite.rhizome)
+    x = np.random.default_rng(1).normal(0, 8, (6, 640)).astype("f4")
+    given, wanted = suite.work / "x.npy", suite.work / "y.npy"
+    np.save(given, x)
+    result = suite.run("simulate", package, "--level", "functional", "--input",
+                       given, "--output", wanted, "-n", len(x))
+    if not suite.check(result.status == 0, f"batches: {result.message}"):
+        return
+    y, right = np.load(wanted).reshape(x.shape), []
+
+    def ask(*counts):
+        at = 0
+        with client.Client("simulation") as device:
+            for count in counts:
+                part = slice(at, at + count)
+                right.append(np.array_equal(
+                    device.infer(x[part]).reshape(count, -1), y[part]))
+                at += count
+
+    ask(1, 1, 1, 3)
+    ask(6)
+    several = [threading.Thread(target=ask, args=(1, count)) for count in (1, 2, 5)]
+    for one in several:
+        one.start()
+    for one in several:
+        one.join()
+    suite.check(right == [True] * 11, f"batches: requests: {right}")
 
 
 def mlp(suite):

@@ -149,6 +149,7 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
     llvm::outs() << "\n  memories   " << percent(double(heldBits) / blockBits)
                  << " of the bits of block RAM hold data";
   llvm::outs() << "\n  bottleneck " << plan.bottleneck << "\n";
+  printBodies(plan);
   printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";

@@ -75,6 +75,7 @@ static int runExplore(CompileRequest request, bool json) {
   printPrediction(plan.predicted);
   printTasks(plan.tasks, plan.predicted.latencyUs);
   llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
+  printBodies(plan);
   printMemories(plan);
   if (!result.limit.empty())
     llvm::outs() << "  no faster  " << result.limit << "\n";

@@ -277,6 +277,52 @@ void cli::printDies(const Plan &plan) {
   table.print();
 }
 
+void cli::printBodies(const Plan &plan) {
+  auto textOf = [](const std::map<std::string, double> &resources) {
+    std::string text;
+    for (auto [name, digits] :
+         {std::pair("lut", 0), {"ff", 0}, {"dsp", 0}, {"bram", 1}, {"uram", 0}})
+      if (auto found = resources.find(name); found != resources.end())
+        text += (text.empty() ? "" : ", ") +
+                (digits ? decimal(found->second, digits)
+                        : grouped(std::llround(found->second))) +
+                " " + StringRef(name).upper();
+    return text;
+  };
+  for (const PlannedRepeat &body : plan.repeats) {
+    std::string last = body.name;
+    for (const PlannedNode &node : plan.nodes)
+      for (size_t i = 0; i + 1 < node.operations.size(); ++i)
+        if (node.operations[i].op == "enter" &&
+            node.operations[i].name == body.name)
+          last = node.operations[std::min(i + size_t(body.length),
+                                          node.operations.size() - 1)]
+                     .name;
+    outs() << "  body       " << body.name << " to " << last << " ("
+           << counted(body.length, "operation") << "), " << body.trips
+           << " trips a frame of " << counted(body.cyclesPerTrip, "cycle")
+           << "\n             " << textOf(body.resources)
+           << "; a unit for each block: " << textOf(body.apart) << "\n";
+  }
+}
+
+/// Of weights that frames share. A layer has places for two batches; under full
+/// load all are taken, and frames leave one interval after another.
+static void printBatches(const PlannedNode &node) {
+  int64_t places = 0;
+  for (const PlannedActor &actor : node.actors)
+    if (actor.config.getInteger("Patience")) // it waits for a batch
+      places += actor.config.getInteger("Places").value_or(0);
+  const double us = double(node.predicted.latencyCycles) / node.clockMhz,
+               wait = double(places * node.predicted.intervalCycles) /
+                      node.clockMhz;
+  outs() << "  batch      weights are read once for up to " << node.batch()
+         << " frames that follow each other\n"
+         << "             one alone takes as long, " << durationText(us * 1e-6)
+         << "; under full load each is on its way for up to "
+         << durationText((us + wait) * 1e-6) << "\n";
+}
+
 void cli::printMemories(const Plan &plan) {
   for (const PlannedNode &node : plan.nodes)
     for (const PlannedMemory &memory : node.memories) {
@@ -300,9 +346,7 @@ void cli::printMemories(const Plan &plan) {
                << " per second";
       outs() << "\n";
       if (node.batch() > 1)
-        outs() << "  batch      weights are read once for up to "
-               << node.batch()
-               << " frames that follow each other; one alone takes as long\n";
+        printBatches(node);
     }
 }
 

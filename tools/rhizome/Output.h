@@ -66,6 +66,9 @@ void printPrediction(const Prediction &p);
 /// A line for each off-chip memory that a plan's nodes read during frames: the
 /// bytes, the share of its rate and, if it limits a node, by how much.
 void printMemories(const Plan &plan);
+/// The bodies of a plan: which layers, how often a frame passes them and for
+/// how long, and what units for each of the blocks would take.
+void printBodies(const Plan &plan);
 /// Which die of a device holds what, for plans on several dies.
 void printDies(const Plan &plan);
 

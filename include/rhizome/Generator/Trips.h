@@ -38,6 +38,9 @@ BeatFormat overTrips(BeatFormat format, int64_t trips);
 /// none if they are not and one of its units cannot have other constants in
 /// each of them. Its figures are to be found anew (finishOffer).
 std::optional<Offer> onTrips(Offer offer, int64_t trips, bool alike);
+/// What units of the same kind for each of the trips of such an offer take.
+Resources apartOf(const Offer &offer, int64_t trips,
+                  const DeviceContext &device);
 /// As Generator::build, for such an offer: memories hold the words of each
 /// trip, one after another.
 void buildTrips(const Generator &generator, const Region &region, Offer &offer,

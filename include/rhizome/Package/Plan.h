@@ -157,6 +157,11 @@ struct PlannedSplit {
 struct PlannedRepeat {
   std::string name, op;
   int64_t nth = 0, length = 1, trips = 2;
+  /// For which its slowest unit is busy in a trip.
+  int64_t cyclesPerTrip = 0;
+  /// Predicted, by resource: of its units with its borders, and of units of the
+  /// same kind for each block.
+  std::map<std::string, double> resources, apart;
   bool operator==(const PlannedRepeat &) const = default;
 };
 

@@ -10,9 +10,7 @@ namespace {
 using namespace cost;
 
 /// Whether its weights are in a memory that is filled when the design starts.
-bool isLoaded(const unit::Instance &a) {
-  return a.kind().loadedPort() != nullptr;
-}
+bool isLoaded(const unit::Instance &a) { return !!a.kind().loadedPort(); }
 
 /// Whether its weights come as a stream.
 bool isStreamed(const unit::Instance &a) {
@@ -330,8 +328,7 @@ void matvec(Builder &b) {
   } else {
     resultControl(b, stages, 2);
     b.counter(words, false);
-    if (words > 1)
-      b.ff(double(clog2(words))); // the address's register
+    b.ff(double(clog2(words))); // the address's register
     countTrips(b, folds * outFolds);
   }
   if (style >= kPairedStyle) {
@@ -383,11 +380,11 @@ void matvec(Builder &b) {
 }
 
 void laneReduce(Builder &b) {
-  int64_t pixels = b.get("Pixels"), channels = b.get("Lanes");
-  int64_t taps = b.get("Taps"), x = b.get("XWidth");
+  int64_t pixels = b.get("Pixels"), channels = b.get("Lanes"),
+          taps = b.get("Taps"), x = b.get("XWidth"), w = b.get("WWidth"),
+          acc = b.get("AccWidth"), folds = b.get("Folds"),
+          outFolds = b.get("OutFolds");
   int64_t op = hasNoRom(b.instance()) ? 0 : b.get("Op");
-  int64_t acc = b.get("AccWidth"), w = b.get("WWidth");
-  int64_t folds = b.get("Folds"), outFolds = b.get("OutFolds");
   double lanes = double(pixels * channels);
   int64_t live = channels;
   const bool arrives = isStreamed(b.instance());
@@ -396,11 +393,11 @@ void laneReduce(Builder &b) {
   b.term(Term::Fixed, 1);
   resultControl(b, stages, 3);
   if (op == 0) {
-    int64_t words = folds * outFolds, style = b.get("Style");
+    int64_t words = wordsOf(b, folds * outFolds), style = b.get("Style");
     if (!arrives) {
       b.counter(words, false);
-      if (words > 1)
-        b.ff(double(clog2(words)));
+      countTrips(b, folds * outFolds);
+      b.ff(double(clog2(words)));
     }
     Product of = {.w = w,
                   .x = x,
@@ -425,8 +422,10 @@ void laneReduce(Builder &b) {
       b.products(count, of);
     b.tree(double(pixels * used.lanes), taps, product, acc);
     if (b.get("Bias")) {
-      b.counter(outFolds, false);
-      b.rom("BiasFile", "BiasBlock", outFolds, channels * acc, 2, 1, 0.7);
+      b.counter(wordsOf(b, outFolds), false);
+      countTrips(b, outFolds);
+      b.rom("BiasFile", "BiasBlock", wordsOf(b, outFolds), channels * acc, 2, 1,
+            0.7);
     } else { // Lanes with only zero weights are constant.
       live = used.lanes;
     }

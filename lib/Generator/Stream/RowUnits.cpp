@@ -243,7 +243,8 @@ public:
                   power = b.get("PowerWidth"), sum = b.get("SumWidth"),
                   bits = b.get("QuotientBits"), out = b.get("OutWidth"),
                   levels = clog2(lanes), beats = beatsOf(b.instance()),
-                  address = addressBits(b.get("Entries"));
+                  entries = b.get("Trips") * b.get("Entries"),
+                  address = addressBits(entries);
     const int64_t partial =
         beats > 1 ? lanes * beats - b.get("Channels") : 0; // masked lanes
     b.term(Term::Fixed, 1);
@@ -258,9 +259,10 @@ public:
     b.compare(1, in + 1);
     b.ff(double(in));
     b.outbuf(rowsOf(b.instance(), "Store"), in, {.takesCredits = false});
-    b.adder(double(lanes), address);
+    countTrips(b, 1);
+    b.adder(double(lanes * (b.get("Trips") > 1 ? 2 : 1)), address);
     b.ff(double(lanes * address));
-    b.rom("TableFile", "Block", b.get("Entries"), power, 2, lanes);
+    b.rom("TableFile", "Block", entries, power, 2, lanes);
     b.term(Term::Select, double(partial * power));
     b.outbuf(b.get("PowerStore"), lanes * power, {.isRegister = true});
     b.tree(1, lanes, power, power + levels);
@@ -323,7 +325,8 @@ public:
     const int64_t epsilon = b.get("EpsilonHigh") << 30 | b.get("EpsilonLow"),
                   numbers = multipleBits(square, channels),
                   below = std::countr_zero(uint64_t(channels));
-    const bool isLarge = epsilon >> (2 * digits - 2) != 0 &&
+    const bool isStored = b.get("Stored") != 0;
+    const bool isLarge = !isStored && epsilon >> (2 * digits - 2) != 0 &&
                          std::countr_zero(uint64_t(epsilon)) >= numbers + below;
     // Then the numbers are a row of registers; except if a multiple takes sums
     // after one another, of whose sign synthesis does not know.
@@ -370,6 +373,10 @@ public:
     } else {
       b.adder(isCentered ? 2 : 1, wide);
       b.ff(double(wide * (levels + 1)));
+    }
+    if (isStored) {
+      countTrips(b, 1);
+      b.rom("EpsilonFile", "Block", b.get("Trips"), wide, 2);
     }
     // Leading zeros.
     for (int64_t i = 1; i <= levels; ++i) {

@@ -113,10 +113,18 @@ std::vector<Offer> rowOffers(Operation *op, Upstream upstream,
 }
 
 void buildRows(Operation *op, Offer &offer, MemoryImages &images) {
-  auto softmax = dyn_cast<osa::RowSoftmaxOp>(op);
-  if (!softmax)
-    return;
   Actor &unit = offer.body.back();
+  if (auto norm = dyn_cast<osa::RowNormOp>(op)) {
+    if (!unit.get("Stored"))
+      return;
+    MemoryImage image(2 * unit.get("Digits"), 1);
+    image.set(0, 0, image.width, int64_t(norm.getEpsilon()));
+    std::string name = unit.name + "_epsilon.hex";
+    images[name] = std::move(image);
+    unit.files.push_back({"EpsilonFile", name});
+    return;
+  }
+  auto softmax = cast<osa::RowSoftmaxOp>(op);
   auto table = softmax.getExponentials();
   MemoryImage image(unit.get("PowerWidth"), int64_t(table.size()));
   for (auto [i, e] : llvm::enumerate(table))
