@@ -300,19 +300,20 @@ func::FuncOp drawSkip(NetworkBuilder &n) {
   return n.end();
 }
 
-/// Moves the FIFO of a skip to the device's memory, as if it were deep.
-void moveFifos(NetworkBuilder &n, const gen::DeviceContext &device,
-               flow::DesignOp design) {
-  for (auto op : llvm::to_vector(design.getBody().getOps<flow::ActorOp>())) {
-    if (!op.getUnit().is<unit::Fifo>())
-      continue;
-    op.setDepths({n.draw(128, int64_t(1) << n.draw(8, 16))});
-    if (!llvm::is_contained(gen::movableBuffers(design, {}), op))
-      continue; // a converter follows
-    const gen::Memory &memory = device.memories.front();
-    auto there = gen::inMemory(
-        op, memory, double(op.getUnit().get("frameBeats") * n.draw(1, 9)));
-    gen::moveToMemory(op, *there, memory);
+/// Moves what waits for the join to the device's memory, as if it were much.
+void moveBuffers(NetworkBuilder &n, const gen::DeviceContext &device,
+                 flow::DesignOp design) {
+  for (auto join : design.getBody().getOps<flow::ActorOp>())
+    if (join.getInputs().size() > 1)
+      for (mlir::Value operand : join.getInputs())
+        operand.getDefiningOp<flow::ActorOp>().setDepths(
+            {n.draw(128, int64_t(1) << n.draw(8, 16))});
+  const gen::Memory &memory = device.memories.front();
+  for (flow::ActorOp op : gen::movableBuffers(design, {})) {
+    const int64_t beats =
+        cast<flow::StreamType>(op.getOutputs()[0].getType()).beatsPerFrame();
+    if (auto there = gen::inMemory(op, memory, double(beats * n.draw(1, 9))))
+      gen::moveToMemory(op, *there, memory);
   }
 }
 
@@ -584,11 +585,15 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
   if (set == Set::Fifos)
-    moveFifos(n, d, result.design);
+    moveBuffers(n, d, result.design);
   PlannedNode node = planbuild::describeNode(name, result, d);
   if (!isSmall(node))
     return llvm::Error::success();
-  if (set != Set::Rom)
+  if (set == Set::Fifos)
+    llvm::erase_if(node.actors, [](const PlannedActor &actor) {
+      return actor.kind != unit::MemFifo::kKind;
+    });
+  else if (set != Set::Rom)
     keepOwnUnits(node);
   if (node.actors.empty())
     return llvm::Error::success();

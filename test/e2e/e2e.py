@@ -140,6 +140,7 @@ SUITES = {
     "precision": precision.precision,
     "dies": dies.dies,
     "spill": spill.spill,
+    "spill-choice": spill.choice,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,

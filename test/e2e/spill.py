@@ -8,8 +8,7 @@ import framework
 import plans
 from weights import near, simulated
 
-# One bank of DDR4; thirty-two of HBM on three dies.
-DDR, HBM = "xczu3eg", "xcu55c"
+DDR = "xczu3eg"  # one bank
 
 
 def unet(suite, size, channels=16, depth=2):
@@ -97,3 +96,21 @@ def spill(suite):
                            suite.work / "never.rhz")
         suite.check(result.status != 0 and text in result.err,
                     f"{' '.join(options)}: {result.message}", result.command)
+
+
+def choice(suite):
+    """Where block RAM is what binds, the largest FIFOs move: what does not fit
+    without the memory fits, and is right."""
+    model = unet(suite, 64)
+    options = ("--device", DDR, "--goal", "throughput=300/s,bram=3")
+    package = suite.work / "choice.rhz"
+    refused = suite.run("compile", model, *options, "--fifos", "on-chip", "-o",
+                        package)
+    suite.check(refused.status != 0 and "does not fit" in refused.err,
+                f"on-chip: {refused.message}", refused.command)
+    if not compiled(suite, "choice", model, package, *options):
+        return
+    kinds, _ = fifos_of(package)
+    suite.check(kinds["mem_fifo"], "choice: a FIFO is in the memory: "
+                f"{[a['name'] for a in kinds['mem_fifo']]}")
+    near(suite, simulated(suite, package, "choice", frames=1), "choice", 0.03)

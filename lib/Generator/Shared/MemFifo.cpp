@@ -94,7 +94,7 @@ public:
     };
     gearbox(parts, p.Per, p.Buffer);
     gearbox(p.Per, parts, p.Depth);
-    b.outbuf(p.Buffer, beat);
+    b.outbuf(p.Buffer, beat, {.takesCredits = false});
     b.ff(double(1 + beat)); // a beat that has arrived
     if (p.Per > 1)
       b.counter(p.Per);
