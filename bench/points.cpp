@@ -8,6 +8,7 @@
 #include "../unittests/RowsBuilder.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Generator/Shared.h"
+#include "rhizome/Generator/Spill.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Device.h"
@@ -30,6 +31,7 @@ enum class Set {
   Products, ///< products of two tensors
   Rows,     ///< softmax and normalization
   Moves,    ///< what moves or keeps elements, crosses dies, has wide borders
+  Fifos,    ///< FIFOs in a memory
   Turns     ///< layers on one unit, of one shape or several, weights anywhere
 };
 
@@ -291,6 +293,33 @@ Layer drawMove(NetworkBuilder &n, uint64_t seed) {
   return {n.end()};
 }
 
+/// A skip around a layer.
+func::FuncOp drawSkip(NetworkBuilder &n) {
+  n.bellShaped = true;
+  const int64_t edge = n.draw(8, 64);
+  mlir::Value input = n.begin({1, edge, edge, size(n, 64)}, activation(n));
+  n.table("table", n.drawType(8), n.coin());
+  n.add("add", input, n.draw(1, 9), n.draw(1, 9));
+  return n.end();
+}
+
+/// Moves what waits for the join to the device's memory, as if it were much.
+void moveBuffers(NetworkBuilder &n, const gen::DeviceContext &device,
+                 flow::DesignOp design) {
+  for (auto join : design.getBody().getOps<flow::ActorOp>())
+    if (join.getInputs().size() > 1)
+      for (mlir::Value operand : join.getInputs())
+        operand.getDefiningOp<flow::ActorOp>().setDepths(
+            {n.draw(128, int64_t(1) << n.draw(8, 16))});
+  const gen::Memory &memory = device.memories.front();
+  for (flow::ActorOp op : gen::movableBuffers(design, {})) {
+    const int64_t beats =
+        cast<flow::StreamType>(op.getOutputs()[0].getType()).beatsPerFrame();
+    if (auto there = gen::inMemory(op, memory, double(beats * n.draw(1, 9))))
+      gen::moveToMemory(op, *there, memory);
+  }
+}
+
 /// A softmax or a normalization of rows, of some codes.
 func::FuncOp drawRows(NetworkBuilder &n) {
   static const int64_t lengths[] = {8, 16, 17, 64, 96, 192, 197, 384};
@@ -511,6 +540,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
                 : set == Set::Rows   ? Layer{drawRows(n)}
                 : set == Set::Moves  ? drawMove(n, seed)
                 : set == Set::Turns  ? Layer{drawSharers(n)}
+                : set == Set::Fifos  ? Layer{drawSkip(n)}
                 : set == Set::Streamed && n.draw(0, 3) == 0
                     ? Layer{drawReaders(n)}
                     : Layer{drawLayer(n)};
@@ -560,10 +590,16 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
   if (failed(gen::sizeBuffers(result.design)))
     return llvm::createStringError("the layer of seed %llu deadlocks",
                                    static_cast<unsigned long long>(seed));
+  if (set == Set::Fifos)
+    moveBuffers(n, d, result.design);
   PlannedNode node = planbuild::describeNode(name, result, d);
   if (!isSmall(node))
     return llvm::Error::success();
-  if (set != Set::Rom)
+  if (set == Set::Fifos)
+    llvm::erase_if(node.actors, [](const PlannedActor &actor) {
+      return actor.kind != unit::MemFifo::kKind;
+    });
+  else if (set != Set::Rom)
     keepOwnUnits(node);
   if (node.actors.empty())
     return llvm::Error::success();
@@ -582,9 +618,10 @@ llvm::Error write(const std::string &deviceName, int64_t count, uint64_t seed,
   auto device = loadDevice(deviceName);
   if (!device)
     return device.takeError();
-  if ((set == Set::Resident || set == Set::Streamed || set == Set::Turns) &&
+  if ((set == Set::Resident || set == Set::Streamed || set == Set::Fifos ||
+       set == Set::Turns) &&
       !device->memory)
-    return llvm::createStringError("%s has no memory to read weights from",
+    return llvm::createStringError("%s has no memory for weights or FIFOs",
                                    deviceName.c_str());
   auto writer = PackageWriter::create(target);
   if (!writer)
@@ -615,14 +652,14 @@ int main(int argc, char **argv) {
       {"rom", Set::Rom},           {"resident", Set::Resident},
       {"streamed", Set::Streamed}, {"products", Set::Products},
       {"rows", Set::Rows},         {"moves", Set::Moves},
-      {"turns", Set::Turns}};
+      {"fifos", Set::Fifos},       {"turns", Set::Turns}};
   app.add_option("--device", device, "a name or a .yaml file");
   app.add_option("--count", count, "layers")->check(CLI::PositiveNumber);
   app.add_option("--seed", seed, "of the first layer");
   app.add_option("--set", set,
                  "layers by where their weights lie (rom, resident, streamed), "
-                 "products of two tensors, rows, moves, or layers that take "
-                 "turns")
+                 "products of two tensors, rows, moves, FIFOs in a memory, or "
+                 "layers that take turns")
       ->transform(CLI::Transformer(sets));
   app.add_option("-o", target, "the package")->required();
   CLI11_PARSE(app, argc, argv);

@@ -31,7 +31,8 @@ DEVICES = ("xczu3eg", "lfe5u-85f")
 # that of the other.
 SETS = {"rom": DEVICES, "resident": ("xczu7ev",),
         "streamed": ("xczu7ev", "xcvu9p-slr"), "products": DEVICES,
-        "rows": DEVICES, "moves": DEVICES, "turns": ("xczu7ev",)}
+        "rows": DEVICES, "moves": DEVICES, "fifos": ("xczu7ev", "xcvu9p-slr"),
+        "turns": ("xczu7ev",)}
 # In addition to all networks on DEVICES, unless only quick goals are requested:
 # networks too large for the smaller ones, and many multipliers of each kind.
 EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),
@@ -495,7 +496,8 @@ def arguments():
                         help="of random layers: weights that are in ROMs (rom), "
                         "loaded (resident) or read for every frame (streamed), "
                         "products of two tensors, rows, moves: what moves or "
-                        "keeps elements, turns: layers on one unit; default: "
+                        "keeps elements, fifos: FIFOs in a memory, turns: layers "
+                        "on one unit; default: "
                         "all")
     parser.add_argument("--seed", type=int, default=1,
                         help="of the first random layer")

@@ -25,7 +25,10 @@ SIGNALS = {("Stream", 1): ("_valid_i", "_data_i", "_ready_o"),
            ("Status", 0): ("",),
            ("Axi4Read", 0): ("_arready", "_rvalid", "_rdata", "_rlast",
                              "_arvalid", "_araddr", "_arlen", "_rready")}
-MEMORY = ("Axi4Read",)
+SIGNALS["Axi4", 0] = SIGNALS["Axi4Read", 0] + (
+    "_awready", "_wready", "_bvalid", "_awvalid", "_awaddr", "_awlen", "_wvalid",
+    "_wdata", "_wlast", "_bready")
+MEMORY = ("Axi4Read", "Axi4")
 FUNCTIONS = {"ceilDiv", "clog2", "addressBits", "std", "min", "max"}
 
 
@@ -167,7 +170,8 @@ def tables_of(u):
             sys.exit(f"generate_units: '{u.name}' has no parameter "
                      f"'{p['Turn']}', which a memory port names")
         return "{" + ", ".join([u.expression(p[k]) for k in (
-            "Bytes", "Burst", "InFlight")] + [quoted(p["Page"]), quoted(p["Turn"])]) + "}"
+            "Bytes", "Burst", "InFlight")] + [quoted(p["Page"]), quoted(p["Turn"]),
+                                              u.expression(p["Space"])]) + "}"
 
     text += table("Port", "Ports", [
         (quoted(p["Name"]), "Protocol::" + p["Protocol"], boolean[p["IsInput"]],

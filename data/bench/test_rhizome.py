@@ -42,8 +42,9 @@ try:
     import cocotb
     from cocotb.clock import Clock
     from cocotb.triggers import ClockCycles
-    from cocotbext.axi import (AxiRamRead, AxiReadBus, AxiStreamBus,
-                               AxiStreamFrame, AxiStreamSink, AxiStreamSource)
+    from cocotbext.axi import (AxiBus, AxiRam, AxiRamRead, AxiReadBus,
+                               AxiStreamBus, AxiStreamFrame, AxiStreamSink,
+                               AxiStreamSource)
 except ImportError as error:
     raise SystemExit(f"{error}: pip install cocotb cocotbext-axi") from error
 
@@ -62,12 +63,18 @@ async def golden(dut):
     memories = []
     for memory in PORTS["memories"]:
         words = dict(contents(memory))
-        ram = AxiRamRead(AxiReadBus.from_prefix(dut, memory["port"]), dut.clk_i,
-                         dut.rst_ni, reset_active_level=False,
-                         size=max(words) + 4096)
+        kind, bus = ((AxiRam, AxiBus) if memory.get("writes")
+                     else (AxiRamRead, AxiReadBus))
+        ram = kind(bus.from_prefix(dut, memory["port"]), dut.clk_i, dut.rst_ni,
+                   reset_active_level=False,
+                   size=max([*words, memory.get("bytes", 0)]) + 4096)
         for address, data in words.items():
             ram.write(address, data)
-        memories.append(ram.r_channel)
+        memories.append(ram.read_if.r_channel if memory.get("writes")
+                        else ram.r_channel)
+        if memory.get("writes"):
+            memories += [ram.write_if.aw_channel, ram.write_if.w_channel,
+                         ram.write_if.b_channel]
     for ends, name in ((sources + memories, "STALLS_IN"), (sinks, "STALLS_OUT")):
         percent = int(os.environ.get(name, "0"))
         for k, end in enumerate(ends):

@@ -127,7 +127,9 @@ struct Bench {
   Top *top = nullptr;
   std::vector<Source> sources;
   std::vector<Sink> sinks;
+  std::vector<rhz::BankFigures> figures = {RHZ_BANKS};
   std::vector<rhz::ReadPort> banks;
+  std::vector<rhz::WritePort> writers;
   int64_t now = 0, hang = 100000;
   bool progress = false;
 #if VM_TRACE
@@ -154,6 +156,9 @@ struct Bench {
   banks[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,            \
                  top->p##_rlast, now);
     RHZ_MEMORIES(DRIVE_BANK)
+#define DRIVE_WRITER(j, k, p)                                                  \
+  writers[j].drive(top->p##_awready, top->p##_wready, top->p##_bvalid, now);
+    RHZ_WRITERS(DRIVE_WRITER)
     clock(false);
 #define SAMPLE_IN(k, p, w) sources[k].sample(top->p##_tready, now);
     RHZ_INPUTS(SAMPLE_IN)
@@ -164,6 +169,12 @@ struct Bench {
   banks[k].sample(top->p##_arvalid, top->p##_araddr, top->p##_arlen,           \
                   top->p##_rready, now);
     RHZ_MEMORIES(SAMPLE_BANK)
+#define SAMPLE_WRITER(j, k, p)                                                 \
+  writers[j].sample(top->p##_awvalid, top->p##_awaddr, top->p##_awlen,         \
+                    top->p##_wvalid, top->p##_wdata,                           \
+                    rhz::WritePort::allBytes(figures[k]), top->p##_wlast,      \
+                    top->p##_bready, now);
+    RHZ_WRITERS(SAMPLE_WRITER)
     clock(true);
     ++now;
   }
@@ -177,6 +188,9 @@ struct Bench {
       RHZ_OUTPUTS(QUIET_OUT)
 #define QUIET_BANK(k, p) top->p##_arready = top->p##_rvalid = 0;
       RHZ_MEMORIES(QUIET_BANK)
+#define QUIET_WRITER(j, k, p)                                                  \
+  top->p##_awready = top->p##_wready = top->p##_bvalid = 0;
+      RHZ_WRITERS(QUIET_WRITER)
       clock(false);
       clock(true);
     }
@@ -330,13 +344,14 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "an input file has the wrong size\n");
       return 2;
     }
-  const std::vector<rhz::BankFigures> banks = {RHZ_BANKS};
-  for (const rhz::BankFigures &bank : banks)
+  const auto banks = rhz::banksOf(bench.figures, {RHZ_SEGMENTS}, {RHZ_SPACES});
+  for (const rhz::BankFigures &bank : bench.figures)
     bench.banks.emplace_back(bank, seed * 1000 + 900 + bench.banks.size(),
-                             stallsIn, fail);
-  const std::vector<rhz::SegmentFile> segments = {RHZ_SEGMENTS};
-  for (const rhz::SegmentFile &segment : segments)
-    bench.banks[segment.bank].load(segment.address, segment.path);
+                             stallsIn, fail, banks[bench.banks.size()]);
+#define ADD_WRITER(j, k, p)                                                    \
+  bench.writers.emplace_back(bench.figures[k], seed * 1000 + 950 + j,          \
+                             stallsIn, fail, banks[k]);
+  RHZ_WRITERS(ADD_WRITER)
   bench.context.commandArgs(argc, argv);
 #if VM_TRACE
   bench.context.traceEverOn(true);

@@ -31,7 +31,9 @@ constexpr rhz_model_info kInfo = {RHZ_MODEL_ABI, 0 RHZ_INPUTS(COUNT),
 struct Model {
   VerilatedContext context;
   Top *top = nullptr;
+  std::vector<rhz::BankFigures> figures = {RHZ_BANKS};
   std::vector<rhz::ReadPort> banks;
+  std::vector<rhz::WritePort> writers;
   int64_t now = 0;
 };
 
@@ -60,11 +62,12 @@ void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
 #else
   (void)address, (void)configuration;
 #endif
-  for (const rhz::BankFigures &bank : std::vector<rhz::BankFigures>{RHZ_BANKS})
-    model->banks.emplace_back(bank, seed, 0, stop);
-  for (const rhz::SegmentFile &segment :
-       std::vector<rhz::SegmentFile>{RHZ_SEGMENTS})
-    model->banks[segment.bank].load(segment.address, segment.path);
+  const auto banks = rhz::banksOf(model->figures, {RHZ_SEGMENTS}, {RHZ_SPACES});
+  for (const rhz::BankFigures &bank : model->figures)
+    model->banks.emplace_back(bank, seed, 0, stop, banks[model->banks.size()]);
+#define ADD_WRITER(j, k, p)                                                    \
+  model->writers.emplace_back(model->figures[k], seed, 0, stop, banks[k]);
+  RHZ_WRITERS(ADD_WRITER)
   top->rst_ni = 0;
   for (int i = 0; i < kResetCycles; ++i) {
 #define QUIET_IN(k, p, w) top->p##_tvalid = 0;
@@ -73,6 +76,9 @@ void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
     FOR_OUTPUTS(QUIET_OUT)
 #define QUIET_BANK(k, p) top->p##_arready = top->p##_rvalid = 0;
     RHZ_MEMORIES(QUIET_BANK)
+#define QUIET_WRITER(j, k, p)                                                  \
+  top->p##_awready = top->p##_wready = top->p##_bvalid = 0;
+    RHZ_WRITERS(QUIET_WRITER)
     top->clk_i = 0;
     top->eval();
     top->clk_i = 1;
@@ -103,6 +109,10 @@ void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
   model->banks[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,     \
                         top->p##_rlast, model->now);
   RHZ_MEMORIES(DRIVE_BANK)
+#define DRIVE_WRITER(j, k, p)                                                  \
+  model->writers[j].drive(top->p##_awready, top->p##_wready, top->p##_bvalid,  \
+                          model->now);
+  RHZ_WRITERS(DRIVE_WRITER)
   top->clk_i = 0;
   top->eval();
 #define SAMPLE_IN(k, p, w) inputs[k].ready = top->p##_tready;
@@ -117,6 +127,12 @@ void rhz_model_cycle(void *handle, rhz_stream *inputs, rhz_stream *outputs) {
   model->banks[k].sample(top->p##_arvalid, top->p##_araddr, top->p##_arlen,    \
                          top->p##_rready, model->now);
   RHZ_MEMORIES(SAMPLE_BANK)
+#define SAMPLE_WRITER(j, k, p)                                                 \
+  model->writers[j].sample(top->p##_awvalid, top->p##_awaddr, top->p##_awlen,  \
+                           top->p##_wvalid, top->p##_wdata,                    \
+                           rhz::WritePort::allBytes(model->figures[k]),        \
+                           top->p##_wlast, top->p##_bready, model->now);
+  RHZ_WRITERS(SAMPLE_WRITER)
   ++model->now;
 #ifdef RHZ_LINK
   outputs[0].keep = top->m_link_tkeep;

@@ -2,8 +2,8 @@
 // What stands around a Verilated design in a bench: random stalls, the data of
 // ports, and the banks of memories outside the chip, which hold segments and
 // buffers and answer at ports that read and ports that write, as rhz_memory.h
-// says. The generated rhz_ports.h names the ports (RHZ_BANKS) and segments
-// (RHZ_SEGMENTS).
+// says. The generated rhz_ports.h names the ports (RHZ_BANKS), segments
+// (RHZ_SEGMENTS) and spaces that designs have for themselves (RHZ_SPACES).
 #pragma once
 
 #include "rhz_memory.h"
@@ -86,6 +86,12 @@ struct SegmentFile {
   const char *path; ///< seen from the RTL's folder
 };
 
+struct SpaceFigures {
+  int bank;
+  uint64_t address;
+  int64_t bytes;
+};
+
 /// One bank: what it holds, and when it moves the beats of bursts. Ports that
 /// share it are served in the order in which their bursts come; between one and
 /// the next is a turnaround unless it goes on in the same direction where the
@@ -122,6 +128,22 @@ private:
 };
 
 using Fail = std::function<void(const std::string &)>;
+
+/// The banks of a design's ports, with their segments and spaces.
+inline std::vector<std::shared_ptr<Bank>>
+banksOf(const std::vector<BankFigures> &figures,
+        const std::vector<SegmentFile> &segments,
+        const std::vector<SpaceFigures> &spaces) {
+  std::vector<std::shared_ptr<Bank>> banks;
+  for (const BankFigures &bank : figures)
+    banks.push_back(std::make_shared<Bank>(bank.timing));
+  for (const SegmentFile &segment : segments)
+    banks[size_t(segment.bank)]->hold(segment.address, readAll(segment.path));
+  for (const SpaceFigures &space : spaces)
+    banks[size_t(space.bank)]->hold(space.address,
+                                    std::vector<uint8_t>(size_t(space.bytes)));
+  return banks;
+}
 
 /// A burst at a port that AXI4 does not allow, or where nothing is held, as
 /// text; empty: all is well.
@@ -184,10 +206,6 @@ public:
         bank(shared ? shared : std::make_shared<Bank>(figures.timing)),
         requests(figures.port, seed, percent, fail), answers(seed + 7, percent),
         fail(fail) {}
-
-  void load(uint64_t address, const char *path) {
-    bank->hold(address, readAll(path));
-  }
 
   template <typename T>
   void drive(CData &arready, CData &rvalid, T &rdata, CData &rlast,
@@ -286,6 +304,10 @@ public:
 
   /// Cycles in which beats were taken, in order, since the last clear().
   std::vector<int64_t> cycles;
+  /// The strobes of a whole beat.
+  static uint64_t allBytes(const BankFigures &figures) {
+    return ~uint64_t(0) >> (64 - figures.beatBytes);
+  }
   /// Takes the cycle of every accepted beat.
   void note(int64_t now) {
     if (took)
@@ -336,7 +358,7 @@ private:
       waitingLast = last;
       return;
     }
-    if (strobes != ~uint64_t(0) >> (64 - figures.beatBytes))
+    if (strobes != allBytes(figures))
       return fail(std::string(figures.port) + ": a beat is not whole");
     data.push_back({std::move(bytes), bool(last)});
     took = true;

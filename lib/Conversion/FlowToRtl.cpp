@@ -279,6 +279,7 @@ private:
       if (port.isMemory()) {
         MemoryReader reader;
         reader.bits = unit.bitsOf(port);
+        reader.writes = port.writes();
         reader.inFlight = port.traffic.inFlight(unit.params.data());
         reader.turn = unit.turnOf(port);
         reader.firstOperand = unsigned(operands.size());
@@ -406,6 +407,7 @@ private:
         break;
       case unit::Protocol::Load:
       case unit::Protocol::Axi4Read:
+      case unit::Protocol::Axi4:
         result += unsigned(llvm::count_if(
             signalsOf(port), [](const auto &s) { return !s.isInput; }));
         break;

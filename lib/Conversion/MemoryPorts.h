@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inside flow -> rtl: the ports of a design to off-chip memories, one
-// for each bank that its actors read, and arbiters if several read one.
+// Inside flow -> rtl: the ports of a design to off-chip memories, one for each
+// bank that its actors use, and arbiters if several read one or several write.
 #pragma once
 
 #include "mlir/IR/Builders.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Unit/Unit.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace rhizome {
@@ -15,6 +16,7 @@ struct MemoryReader {
   int64_t bits = 0;     ///< of a beat
   int64_t inFlight = 0; ///< maximum number of bursts in flight
   int64_t turn = 1;     ///< bursts that it may be granted in a row
+  bool writes = false;  ///< whether the signals of the writing channels follow
   rtl::InstanceOp instance;
   unsigned firstOperand = 0, firstResult = 0;
 };
@@ -46,6 +48,15 @@ private:
   mlir::OpBuilder &builder;
   llvm::MapVector<Bank, llvm::SmallVector<MemoryReader>> readers;
 
-  MemoryReader arbiter(Bank bank, mlir::Block *body);
+  /// A cell that lets several ports take turns at one, and the parameter that
+  /// is their number.
+  struct Arbitration {
+    const char *module, *suffix, *count;
+    llvm::ArrayRef<unit::Signal> signals;
+    bool takesTurns; ///< of several bursts
+  };
+  MemoryReader arbitrate(const Arbitration &how, Bank bank,
+                         llvm::MutableArrayRef<MemoryReader> ports,
+                         mlir::Block *body);
 };
 } // namespace rhizome

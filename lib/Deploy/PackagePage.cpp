@@ -182,9 +182,15 @@ private:
         os << "\n`" << port.port << "` of " << node.name << ": " << port.width
            << " bits, constant, " << port.name << ".\n";
       for (const MemoryPort &port : node.memoryPorts)
-        os << "\n`" << port.port << "` of " << node.name << " reads bank "
+        os << "\n`" << port.port << "` of " << node.name
+           << (port.writes() ? " reads and writes bank " : " reads bank ")
            << port.bank << " of " << port.memory << " (AXI4, " << port.dataWidth
            << " bits).\n";
+      for (const MemoryPort &port : node.memoryPorts)
+        if (port.writes())
+          os << "\nThe " << port.spaceBytes << " bytes at " << port.spaceAddress
+             << " of bank " << port.bank << " of " << port.memory
+             << " are the design's own; they need no contents.\n";
       for (const PlannedSegment &segment : node.segments)
         os << "\nBefore the first frame, `" << segment.file << "` must lie at "
            << segment.address << " of bank " << segment.bank << " of "

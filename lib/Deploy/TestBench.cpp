@@ -75,10 +75,15 @@ json::Array Folder::portsOf(const std::vector<BorderPort> &ports,
 
 json::Array Folder::memoriesOf() {
   json::Array list;
-  for (auto [k, port] : enumerate(node.memoryPorts))
-    list.push_back(
-        json::Object{{"port", port.port},
-                     {"contents", formatv("rhz_tb_memory{0}.hex", k).str()}});
+  for (auto [k, port] : enumerate(node.memoryPorts)) {
+    json::Object memory{{"port", port.port},
+                        {"contents", formatv("rhz_tb_memory{0}.hex", k).str()}};
+    if (port.writes()) {
+      memory["writes"] = true;
+      memory["bytes"] = port.spaceAddress + port.spaceBytes;
+    }
+    list.push_back(std::move(memory));
+  }
   return list;
 }
 

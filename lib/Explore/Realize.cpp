@@ -7,6 +7,7 @@
 #include "Latency.h"
 #include "RunLayout.h"
 #include "Runs.h"
+#include "Spills.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/Sizing.h"
 #include "rhizome/Generator/Trips.h"
@@ -22,7 +23,7 @@ using namespace rhizome::gen;
 namespace rhizome::explore {
 Posed::Posed(func::FuncOp network, const Cluster &cluster,
              const Steering &steering, OfferCache &cache)
-    : network(network), cluster(cluster),
+    : network(network), cluster(cluster), steering(steering),
       menu(network, hardwareOf(network), cluster, steering, cache),
       orders(ordersOf(menu.problem())) {
   for (const auto &order : orders)
@@ -389,14 +390,34 @@ FailureOr<Result> Realizer::run(bool tries, bool waits) {
       return failure();
     node.waits = sizing.waitsForMemories();
     price(node);
+    const Kind &kind = problem.kinds[place.kind];
+    auto fits = [&] {
+      price(node);
+      return fitsPlace(node, place, kind);
+    };
+    const SpillSite site{node, posed.cluster.places[node.place], posed.steering,
+                         rowOf(place.dies), fits};
+    auto wouldFit = [&](Resources needs) {
+      needs += node.errors;
+      return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
+    };
     // The rest takes longer.
-    if (tries && !fitsPlace(node, place, problem.kinds[place.kind]))
+    if (tries && !fitsPlace(node, place, kind) &&
+        posed.steering.fifos.empty() && !couldSpill(site, wouldFit))
       return success();
     auto timing = sizing.fully();
     if (failed(timing))
       return failure();
     node.sized = *timing;
+    // What comes from a memory has its own timing.
+    if (spillAsAsked(site))
+      node.sized.reset();
     price(node);
+    if (!fitsPlace(node, place, kind)) {
+      if (spillToFit(site))
+        node.sized.reset();
+      price(node);
+    }
     return success();
   };
   if (failed(forNodes(size))) {

@@ -9,6 +9,7 @@ namespace rhizome::explore {
 struct Posed {
   mlir::func::FuncOp network;
   const Cluster &cluster;
+  const Steering &steering;
   Menu menu;
   std::vector<std::vector<int>> orders;
   std::vector<Problem> problems;

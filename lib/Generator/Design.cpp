@@ -612,6 +612,8 @@ static Resources costOfArbiters(flow::DesignOp design,
          llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
       BankReaders &readers = banks[{bank.getMemory(), bank.getBank()}];
       ++readers.count;
+      readers.writers += port->writes();
+      readers.bits = unit.bitsOf(*port);
       readers.inFlight += port->traffic.inFlight(unit.params.data());
       readers.bytes += port->traffic.bytes(unit.params.data());
     }

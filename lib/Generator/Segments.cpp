@@ -37,6 +37,8 @@ FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,
     unit::Instance unit = op.getUnit();
     for (auto [port, bank] :
          llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      if (port->writes())
+        continue;
       auto image = images.find(bank.getSegment().str());
       if (image == images.end())
         return op.emitOpError("reads the segment '")
@@ -49,6 +51,20 @@ FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,
       Segment &segment = placeOf(bank, contents.width / 8 * contents.depth);
       segment.bytesPerFrame += port->traffic.bytes(unit.params.data());
       setParameter(op, port->traffic.page, segment.address / unit::kPageBytes);
+    }
+  }
+  // What is only space follows, so that it needs no data in between.
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [port, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      if (!port->writes())
+        continue;
+      int64_t &next = free[{bank.getMemory(), bank.getBank()}];
+      setParameter(op, port->traffic.page, next / unit::kPageBytes);
+      next = int64_t(llvm::alignTo(
+          uint64_t(next + port->traffic.space(unit.params.data())),
+          uint64_t(unit::kPageBytes)));
     }
   }
   return segments;

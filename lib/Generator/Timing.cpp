@@ -45,7 +45,7 @@ static std::vector<ReadAhead> readAheadNextTo(flow::ActorOp head,
     for (auto [port, bank] :
          llvm::zip_equal(op.getUnit().kind().memoryPorts(), op.getBanks())) {
       if (op == head || bank.getMemory() != head.getBanks()[0].getMemory() ||
-          bank.getBank() != head.getBanks()[0].getBank())
+          bank.getBank() != head.getBanks()[0].getBank() || port->writes())
         continue;
       unit::Instance unit = op.getUnit();
       int64_t burst = port->traffic.burst(unit.params.data());
@@ -260,7 +260,7 @@ static int64_t cyclesToFill(const ProcessNetwork &network) {
   for (const MemoryBank &bank : network.memories)
     ready += bank.timing.latency + 2 * bank.timing.refresh;
   for (const Process &process : network.processes)
-    if (process.memory >= 0) {
+    if (process.memory >= 0 && process.inputs.empty()) {
       const rhz::MemoryTiming &t = network.memories[process.memory].timing;
       int64_t ticks = t.beatTicks + t.turnTicks;
       ready += 2 * network.channels[process.outputs[0]].capacity *

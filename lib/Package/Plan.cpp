@@ -137,6 +137,10 @@ void print(json::OStream &os, const MemoryPort &port) {
     os.attribute("bank", port.bank);
     os.attribute("data_width", port.dataWidth);
     os.attribute("bytes_per_frame", port.bytesPerFrame);
+    if (port.writes()) {
+      os.attribute("space_address", port.spaceAddress);
+      os.attribute("space_bytes", port.spaceBytes);
+    }
   });
 }
 

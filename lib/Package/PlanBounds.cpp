@@ -161,6 +161,8 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
     std::string here = item(at + ".ports.memory", i);
     bounds.identifier(here + ".port", port.port);
     bounds.number(here + ".bytes_per_frame", port.bytesPerFrame, 0, kMostBytes);
+    bounds.number(here + ".space_address", port.spaceAddress, 0, kMostBytes);
+    bounds.number(here + ".space_bytes", port.spaceBytes, 0, kMostBytes);
   }
   for (const RegisterPort &port : node.registerPorts)
     bounds.identifier(at + ".ports.register", port.port);

@@ -186,7 +186,9 @@ static bool fromJSON(const json::Value &value, MemoryPort &p, json::Path path) {
   json::ObjectMapper map(value, path);
   if (!map || !map.map("port", p.port) || !map.map("memory", p.memory) ||
       !map.map("bank", p.bank) || !map.map("data_width", p.dataWidth) ||
-      !map.map("bytes_per_frame", p.bytesPerFrame))
+      !map.map("bytes_per_frame", p.bytesPerFrame) ||
+      !map.mapOptional("space_address", p.spaceAddress) ||
+      !map.mapOptional("space_bytes", p.spaceBytes))
     return false;
   if (p.dataWidth < 8 || p.dataWidth > 1024 || !isPowerOf2_32(p.dataWidth)) {
     path.field("data_width").report("expected a power of two, 8..1024");

@@ -467,6 +467,8 @@ Status Compilation::explore() {
   }
   if (llvm::Error error = addHomes(request.weights, steering))
     return failed(Failure::Kind::Input, std::move(error));
+  if (llvm::Error error = addFifos(request.fifos, steering))
+    return failed(Failure::Kind::Input, std::move(error));
   if (Status fits = holdWeights(wanted); !fits)
     return fits;
   auto start = std::chrono::steady_clock::now();
@@ -479,6 +481,8 @@ Status Compilation::explore() {
                    "exploration fails: " + diagnostics.take());
   if (!found->refused.empty())
     return Failure(Failure::Kind::Unsupported, found->refused);
+  if (llvm::Error error = checkFifos(steering, *found))
+    return failed(Failure::Kind::Input, std::move(error));
   result.exploreSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

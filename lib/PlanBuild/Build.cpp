@@ -73,6 +73,25 @@ llvm::Error checkHardware(Operation *op) {
                                  text.c_str());
 }
 
+/// Where what the design has for itself in a port's bank begins, and the bytes
+/// that go there and back per frame.
+static std::pair<int64_t, int64_t> spaceOf(flow::DesignOp design,
+                                           const MemoryPort &port) {
+  int64_t address = INT64_MAX, bytes = 0;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    unit::Instance unit = op.getUnit();
+    for (auto [own, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks()))
+      if (own->writes() && port.memory == bank.getMemory() &&
+          port.bank == bank.getBank()) {
+        address =
+            std::min(address, unit.get(own->traffic.page) * unit::kPageBytes);
+        bytes += own->traffic.bytes(unit.params.data());
+      }
+  }
+  return {address, bytes};
+}
+
 /// Writes the data that the design reads from off-chip memories and enters it
 /// in the node; `images` receives the names of images that are such segments.
 static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
@@ -95,6 +114,21 @@ static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
       if (auto error =
               writer.writeFile(file, result.images.at(s.image).bytes()))
         return error;
+  }
+  for (MemoryPort &port : node.memoryPorts) {
+    if (!port.writes())
+      continue;
+    auto [address, bytes] = spaceOf(result.design, port);
+    port.spaceAddress = address;
+    // An empty segment at its end: whoever makes buffers for segments makes one
+    // that has room for it.
+    const std::string file = "segments/" + node.name + "/" + port.memory + "_" +
+                             std::to_string(port.bank) + ".space";
+    node.segments.push_back({file, port.memory, port.bank,
+                             port.spaceAddress + port.spaceBytes, 0, "start",
+                             bytes});
+    if (auto error = writer.writeFile(file, ""))
+      return error;
   }
   return llvm::Error::success();
 }
@@ -189,7 +223,7 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   return writeNode(writer, node, result, *holder);
 }
 
-/// The memories that a design reads, and its ports to them.
+/// The memories that a design uses, and its ports to them.
 static void describeMemories(PlannedNode &node, flow::DesignOp design) {
   if (auto memories = design.getMemories())
     for (auto m : memories->getAsRange<flow::MemoryAttr>())
@@ -208,7 +242,13 @@ static void describeMemories(PlannedNode &node, flow::DesignOp design) {
         found = node.memoryPorts.insert(
             found, {name, bank.getMemory().str(), bank.getBank(),
                     unsigned(unit.bitsOf(*port)), 0});
-      found->bytesPerFrame += port->traffic.bytes(unit.params.data());
+      const int64_t *params = unit.params.data();
+      found->bytesPerFrame += port->traffic.bytes(params);
+      // Spaces of one bank follow each other; where they begin is known once
+      // what lies before them is.
+      if (port->writes())
+        found->spaceBytes += int64_t(llvm::alignTo(
+            uint64_t(port->traffic.space(params)), unit::kPageBytes));
     }
   }
 }

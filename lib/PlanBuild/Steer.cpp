@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Steer.h"
+#include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Generator/Actor.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
@@ -176,6 +178,53 @@ Error planbuild::addHomes(const std::vector<std::string> &asked,
 }
 
 //===----------------------------------------------------------------------===//
+// --fifos
+//===----------------------------------------------------------------------===//
+
+Error planbuild::addFifos(const std::vector<std::string> &asked,
+                          explore::Steering &steering) {
+  for (StringRef text : asked) {
+    auto [node, place] = text.rsplit('=');
+    if (!text.contains('='))
+      std::swap(node, place);
+    if (place != "on-chip" && place != "memory")
+      return createStringError("'--fifos %s': '%s' is not a place of FIFOs; "
+                               "known are on-chip and memory",
+                               text.str().c_str(), place.str().c_str());
+    steering.fifos.push_back({node.str(), place == "memory"});
+  }
+  return Error::success();
+}
+
+Error planbuild::checkFifos(const explore::Steering &steering,
+                            const explore::Result &result) {
+  auto isMet = [&](const explore::Steering::Fifo &fifo) {
+    for (const explore::NodeResult &node : result.nodes) {
+      flow::DesignOp design = node.design;
+      for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+        if (!op.getUnit().is<unit::MemFifo>())
+          continue;
+        // Circuits that were merged have the names of all their nodes.
+        auto of = op->getAttrOfType<mlir::StringAttr>("rhizome.node");
+        if (fifo.node.empty() ||
+            is_contained(llvm::split(of.getValue(), ", "), fifo.node))
+          return true;
+      }
+    }
+    return false;
+  };
+  for (const explore::Steering::Fifo &fifo : steering.fifos)
+    if (fifo.inMemory && !result.nodes.empty() && !isMet(fifo))
+      return createStringError(
+          "'--fifos %smemory': no FIFO%s can lie in a memory; those that can "
+          "are deep ones before nodes that join streams, on a single device "
+          "with a memory outside the chip",
+          fifo.node.empty() ? "" : (fifo.node + "=").c_str(),
+          fifo.node.empty() ? "" : (" before '" + fifo.node + "'").c_str());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
 // --plan
 //===----------------------------------------------------------------------===//
 
@@ -255,6 +304,10 @@ planbuild::steeringOf(const std::string &path,
           file.c_str(), node.name.c_str(), node.device.c_str(),
           join(devices, ", ").c_str());
     }
+    for (const PlannedActor &actor : node.actors)
+      if (actor.kind == unit::MemFifo::kKind)
+        for (StringRef joined : llvm::split(actor.node, ", "))
+          steering.fifos.push_back({joined.str(), /*inMemory=*/true});
     // Replicas have the settings of the first.
     if (node.rtlOf.empty())
       for (const PlannedOperation &op : node.operations) {

@@ -8,13 +8,42 @@
 using namespace llvm;
 using namespace rhizome;
 
-/// Bytes of a bank up to the end of its last segment, in whole beats.
+/// Bytes of a bank up to the end of its last segment or space, in whole beats.
 static int64_t bankBytes(const PlannedNode &node, const MemoryPort &port) {
   int64_t bytes = port.dataWidth / 8;
   for (const PlannedSegment &s : node.segments)
     if (s.memory == port.memory && s.bank == port.bank)
       bytes = std::max(bytes, s.address + s.bytes);
-  return bytes;
+  return std::max(bytes, port.spaceAddress + port.spaceBytes);
+}
+
+namespace {
+/// A signal of a memory port of the design.
+struct MemorySignal {
+  const char *name;
+  bool isInput;  ///< of the design
+  unsigned bits; ///< 0: those of its data
+};
+} // namespace
+
+/// Those of the channels that read, and of those that write.
+static std::vector<MemorySignal> memorySignals(const MemoryPort &port) {
+  std::vector<MemorySignal> signals = {
+      {"arvalid", false, 1}, {"arready", true, 1}, {"araddr", false, 64},
+      {"arlen", false, 8},   {"rvalid", true, 1},  {"rready", false, 1},
+      {"rdata", true, 0},    {"rlast", true, 1}};
+  if (port.writes())
+    signals.insert(signals.end(), {{"awvalid", false, 1},
+                                   {"awready", true, 1},
+                                   {"awaddr", false, 64},
+                                   {"awlen", false, 8},
+                                   {"wvalid", false, 1},
+                                   {"wready", true, 1},
+                                   {"wdata", false, 0},
+                                   {"wlast", false, 1},
+                                   {"bvalid", true, 1},
+                                   {"bready", false, 1}});
+  return signals;
 }
 
 std::vector<std::string> sim::benchFiles(const PlannedNode &node) {
@@ -72,27 +101,22 @@ std::string sim::benchText(const PlannedNode &node,
     wrong += (k ? " + wrong_" : "wrong_") + std::to_string(k);
   }
   for (auto [k, m] : llvm::enumerate(node.memoryPorts)) {
-    os << "  logic " << m.port << "_arvalid, " << m.port << "_arready, "
-       << m.port << "_rvalid, " << m.port << "_rready, " << m.port
-       << "_rlast;\n  logic [63:0] " << m.port << "_araddr;\n  logic [7:0] "
-       << m.port << "_arlen;\n  logic [" << m.dataWidth - 1 << ":0] " << m.port
-       << "_rdata;\n  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
+    for (const MemorySignal &signal : memorySignals(m)) {
+      os << "  logic ";
+      if (unsigned bits = signal.bits ? signal.bits : m.dataWidth; bits > 1)
+        os << "[" << bits - 1 << ":0] ";
+      os << m.port << "_" << signal.name << ";\n";
+    }
+    os << "  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
        << bankBytes(node, m) / (m.dataWidth / 8) << "), .Latency(20), .Stalls("
-       << options.stallsIn << "), .Seed(" << seed * 16 + k + 5 << "), .File(\""
-       << prefix << "memory" << k << ".hex\"))\n    u_" << m.port
-       << " (.clk_i(clk), .rst_ni(rst_n)";
-    for (auto [signal, side] : {std::pair("arvalid", "i"),
-                                {"arready", "o"},
-                                {"araddr", "i"},
-                                {"arlen", "i"},
-                                {"rvalid", "o"},
-                                {"rready", "i"},
-                                {"rdata", "o"},
-                                {"rlast", "o"}}) {
-      os << ", ." << signal << "_" << side << "(" << m.port << "_" << signal
-         << ")";
-      dut << ",\n    ." << m.port << "_" << signal << "(" << m.port << "_"
-          << signal << ")";
+       << options.stallsIn << "), .Seed(" << seed * 16 + k + 5 << "), .Writes("
+       << m.writes() << "), .File(\"" << prefix << "memory" << k
+       << ".hex\"))\n    u_" << m.port << " (.clk_i(clk), .rst_ni(rst_n)";
+    for (const MemorySignal &signal : memorySignals(m)) {
+      os << ", ." << signal.name << "_" << (signal.isInput ? "o" : "i") << "("
+         << m.port << "_" << signal.name << ")";
+      dut << ",\n    ." << m.port << "_" << signal.name << "(" << m.port << "_"
+          << signal.name << ")";
     }
     os << ");\n";
   }
@@ -147,18 +171,19 @@ std::string sim::axiText(const PlannedNode &node) {
   for (const BorderPort &p : node.outputs)
     stream(p, "output", "input");
   for (const MemoryPort &m : node.memoryPorts) {
-    passed(m.port, "output", "arvalid", 1);
-    passed(m.port, "input", "arready", 1);
-    passed(m.port, "output", "araddr", 64);
-    passed(m.port, "output", "arlen", 8);
-    passed(m.port, "input", "rvalid", 1);
-    passed(m.port, "output", "rready", 1);
-    passed(m.port, "input", "rdata", m.dataWidth);
-    passed(m.port, "input", "rlast", 1);
+    for (const MemorySignal &signal : memorySignals(m))
+      passed(m.port, signal.isInput ? "input" : "output", signal.name,
+             signal.bits ? signal.bits : m.dataWidth);
     os << ",\n  output logic " << m.port << "_arid,\n  output logic [2:0] "
        << m.port << "_arsize,\n  output logic [1:0] " << m.port
        << "_arburst,\n  input logic " << m.port << "_rid,\n  input logic [1:0] "
        << m.port << "_rresp";
+    if (m.writes())
+      os << ",\n  output logic " << m.port << "_awid,\n  output logic [2:0] "
+         << m.port << "_awsize,\n  output logic [1:0] " << m.port
+         << "_awburst,\n  output logic [" << m.dataWidth / 8 - 1 << ":0] "
+         << m.port << "_wstrb,\n  input logic " << m.port
+         << "_bid,\n  input logic [1:0] " << m.port << "_bresp";
   }
   os << "\n);\n";
   // Whole beats at rising addresses, in order.
@@ -166,6 +191,12 @@ std::string sim::axiText(const PlannedNode &node) {
     os << "  assign " << m.port << "_arid = 1'b0;\n  assign " << m.port
        << "_arsize = 3'd" << Log2_32(m.dataWidth / 8) << ";\n  assign "
        << m.port << "_arburst = 2'b01;\n";
+  for (const MemoryPort &m : node.memoryPorts)
+    if (m.writes())
+      os << "  assign " << m.port << "_awid = 1'b0;\n  assign " << m.port
+         << "_awsize = 3'd" << Log2_32(m.dataWidth / 8) << ";\n  assign "
+         << m.port << "_awburst = 2'b01;\n  assign " << m.port
+         << "_wstrb = '1;\n";
   os << "  " << node.top << " u_dut (\n    .clk_i(clk_i),\n    .rst_ni(rst_ni)"
      << pins << "\n  );\nendmodule\n";
   return text;
@@ -189,7 +220,7 @@ Expected<std::string> sim::bankText(StringRef folder, const PlannedNode &node,
   unsigned beatBytes = port.dataWidth / 8;
   std::string text;
   for (const PlannedSegment &s : node.segments)
-    if (s.memory == port.memory && s.bank == port.bank) {
+    if (s.memory == port.memory && s.bank == port.bank && s.bytes > 0) {
       Expected<std::string> bytes = readFile((folder + "/" + s.file).str());
       if (!bytes)
         return bytes.takeError();

@@ -29,11 +29,13 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-/// What it has in memories outside the chip: ports, how their banks answer, and
-/// the segments, seen from the RTL's folder, where simulations run.
+/// What it has in memories outside the chip: ports, those of them that write,
+/// how their banks answer, the segments, seen from the RTL's folder, where
+/// simulations run, and the spaces that the design has for itself.
 std::string memoriesHeader(const PlannedNode &node) {
-  std::string ports, banks, segments;
-  raw_string_ostream p(ports), b(banks), s(segments);
+  std::string ports, writes, banks, segments, spaces;
+  raw_string_ostream p(ports), w(writes), b(banks), s(segments), o(spaces);
+  size_t writers = 0;
   for (auto [k, port] : enumerate(node.memoryPorts)) {
     const PlannedMemory &m = *node.memory(port.memory);
     auto t =
@@ -41,16 +43,23 @@ std::string memoriesHeader(const PlannedNode &node) {
                                m.turnaroundNs, m.refreshEveryNs, m.refreshNs},
                               port.dataWidth / 8, node.clockMhz);
     p << " X(" << k << ", " << port.port << ")";
+    if (port.writes()) {
+      w << " X(" << writers++ << ", " << k << ", " << port.port << ")";
+      o << " {" << k << ", " << port.spaceAddress << ", " << port.spaceBytes
+        << "},";
+    }
     b << " {\"" << port.port << "\", " << port.dataWidth / 8 << ", {"
       << t.beatTicks << ", " << t.latency << ", " << t.turnTicks << ", "
       << t.refreshEvery << ", " << t.refresh << "}},";
     for (const PlannedSegment &segment : node.segments)
-      if (segment.memory == port.memory && segment.bank == port.bank)
+      if (segment.memory == port.memory && segment.bank == port.bank &&
+          segment.bytes > 0)
         s << " {" << k << ", " << segment.address << ", \"../../../"
           << segment.file << "\"},";
   }
-  return "#define RHZ_MEMORIES(X)" + ports + "\n#define RHZ_BANKS" + banks +
-         "\n#define RHZ_SEGMENTS" + segments + "\n";
+  return "#define RHZ_MEMORIES(X)" + ports + "\n#define RHZ_WRITERS(X)" +
+         writes + "\n#define RHZ_BANKS" + banks + "\n#define RHZ_SEGMENTS" +
+         segments + "\n#define RHZ_SPACES" + spaces + "\n";
 }
 
 /// What tells the harness which ports a design has: number, name, bits of data.

@@ -72,6 +72,25 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
       {"_rdata", true, 0},    {"_rlast", true, 1},
       {"_arvalid", false, 1}, {"_araddr", false, kAddressBits},
       {"_arlen", false, 8},   {"_rready", false, 1}};
+  // In each direction, those of Axi4Read first.
+  static constexpr Signal kAxi4[] = {{"_arready", true, 1},
+                                     {"_rvalid", true, 1},
+                                     {"_rdata", true, 0},
+                                     {"_rlast", true, 1},
+                                     {"_awready", true, 1},
+                                     {"_wready", true, 1},
+                                     {"_bvalid", true, 1},
+                                     {"_arvalid", false, 1},
+                                     {"_araddr", false, kAddressBits},
+                                     {"_arlen", false, 8},
+                                     {"_rready", false, 1},
+                                     {"_awvalid", false, 1},
+                                     {"_awaddr", false, kAddressBits},
+                                     {"_awlen", false, 8},
+                                     {"_wvalid", false, 1},
+                                     {"_wdata", false, 0},
+                                     {"_wlast", false, 1},
+                                     {"_bready", false, 1}};
   switch (protocol) {
   case Protocol::Stream:
     return isInput ? llvm::ArrayRef(kStreamIn) : llvm::ArrayRef(kStreamOut);
@@ -81,6 +100,8 @@ llvm::ArrayRef<Signal> signalsOf(Protocol protocol, bool isInput) {
     return kStatus;
   case Protocol::Axi4Read:
     return kAxi4Read;
+  case Protocol::Axi4:
+    return kAxi4;
   case Protocol::Load:
     return isInput ? llvm::ArrayRef(kLoadIn) : llvm::ArrayRef(kLoadOut);
   }

@@ -79,6 +79,7 @@ static json::Object memoryPortOf(const PlannedNode &node,
           {"segment_bytes", std::to_string(segment.bytes)},
       });
     }
+  bytes = std::max(bytes, port.spaceAddress + port.spaceBytes);
   return json::Object{
       {"port", port.port},
       {"index", std::to_string(index)},
@@ -87,10 +88,13 @@ static json::Object memoryPortOf(const PlannedNode &node,
       {"memory_bank", bankOf(device, port.bank)},
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
+      {"keep_msb", std::to_string(port.dataWidth / 8 - 1)},
+      {"data_bytes", std::to_string(port.dataWidth / 8)},
       {"size_log2", std::to_string(Log2_64(port.dataWidth / 8))},
       {"bytes", std::to_string(bytes)},
       {"offset", "0x" + utohexstr(0x10 + 12 * index, /*LowerCase=*/true, 3)},
       {"is_last", index + 1 == node.memoryPorts.size()},
+      {"writes", port.writes()},
       {"segments", std::move(segments)},
   };
 }
@@ -276,6 +280,9 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       {"memory_port_count", std::to_string(pointers)},
       {"has_memory_ports", pointers > 0},
       {"has_no_memory_ports", pointers == 0},
+      {"has_memory_writes",
+       llvm::any_of(node.memoryPorts,
+                    [](const MemoryPort &p) { return p.writes(); })},
       {"stream_bits", std::to_string(node.outputs.front().dataWidth)},
       {"family_name", ""},
   };

@@ -73,3 +73,41 @@ def LoadReader : Unit<"load_reader"> {
   ];
   let Characterized = ["concat"];
 }
+
+def MemFifo : Unit<"mem_fifo"> {
+  let Summary = "a FIFO between actors whose words lie in a ring in a memory";
+  let Latency = "1 + V from a beat of what was read";
+  let Module = [rhz_mem_fifo];
+  let Parameters = [
+    BeatWidth<"Width", "bits of a word">,
+    BeatWidth<"DataWidth", "bits of a beat of the memory">,
+    Count<"Words", "words of a frame">,
+    Parameter<"Per", 1, 32, "words of a beat">,
+    Parameter<"Burst", 1, 256, "beats of a burst, and of a place in the ring">,
+    Parameter<"Slots", 2, 1073741824, "places in the ring">,
+    Optional<"Page", 0, 0, 2147483647,
+             "the page of 4 KiB on which the ring begins">,
+    Parameter<"Buffer", 2, 65536,
+              "beats of the buffer on either side of the memory">,
+    Parameter<"InFlight", 1, 256, "bursts that are written without an answer">,
+    Depth, FrameBeats
+  ];
+  let Ports = [
+    StreamIn<"in", "Width", "frameBeats">,
+    Axi4<"m_axi", "DataWidth",
+         "2 * (frameBeats / Per) * ceilDiv(Width * Per, DataWidth) * (DataWidth / 8)",
+         "Burst", "ceilDiv(Buffer, Burst) + 1", "Page",
+         "Slots * Burst * (DataWidth / 8)">,
+    StreamOut<"out", "Width", "frameBeats">
+  ];
+  let Constraints = [
+    Constraint<"Words == frameBeats", "the ring knows where frames end">,
+    Constraint<"Words % Per == 0", "a frame has whole beats">,
+    Constraint<"Per == 1 || Per * Width <= DataWidth",
+               "a beat has room for its words">,
+    Constraint<"Buffer >= Burst", "the buffers take a burst">,
+    Constraint<"DataWidth % 8 == 0 && 4096 % (Burst * (DataWidth / 8)) == 0",
+               "a burst has 1, 2, 4 … bytes, at most 4 KiB">
+  ];
+  let Characterized = ["concat"];
+}

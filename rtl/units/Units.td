@@ -14,4 +14,4 @@ def Units : UnitList<[
     TurnsResident, TurnsStreamed, Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
     Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Unbatch, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
-    MemReader, LoadReader, Circuit]>;
+    MemReader, LoadReader, MemFifo, Circuit]>;

@@ -75,9 +75,12 @@ private:
         missing = all.size();
       }
       xrt::bo &memory = memories[segment.port];
-      memory.write(bytes.data(), bytes.size(), size_t(segment.address));
-      memory.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes.size(),
-                  size_t(segment.address));
+      // An empty one is where a space of the design ends.
+      if (!bytes.empty()) {
+        memory.write(bytes.data(), bytes.size(), size_t(segment.address));
+        memory.sync(XCL_BO_SYNC_BO_TO_DEVICE, bytes.size(),
+                    size_t(segment.address));
+      }
       if (--missing)
         return;
       xrt::run run(kernel);

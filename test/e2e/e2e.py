@@ -46,6 +46,7 @@ import robustness
 import rtl
 import shared
 import site_pages
+import spill
 import strangers
 import styles
 import systems
@@ -140,6 +141,8 @@ SUITES = {
     "plans": plans.plans,
     "precision": precision.precision,
     "dies": dies.dies,
+    "spill": spill.spill,
+    "spill-choice": spill.choice,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,

@@ -83,6 +83,16 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->allow_extra_args(false)
       ->take_all();
   command
+      .add_option(
+          "--fifos", request.fifos,
+          "where FIFOs before nodes that join streams lie, such as those of "
+          "long skips: on-chip, or memory (the device's memory outside the "
+          "chip, where they are deep enough for its bursts), for all of them "
+          "or with NAME=PLACE for one; may be repeated")
+      ->option_text("PLACE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
       .add_option("--state-home", request.stateHome,
                   "where the tensors of --state are kept: auto, on the FPGA if "
                   "the host would only hand them back, or host")

@@ -25,7 +25,7 @@ module rhz_kernel (
 {{#memory_ports}}
   // What the design reads from {{memory}}, bank {{bank}}: {{bytes}} bytes.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
+  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE {{#writes}}READ_WRITE{{/writes}}{{^writes}}READ_ONLY{{/writes}}, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32,{{#writes}} NUM_WRITE_OUTSTANDING 32,{{/writes}} SUPPORTS_NARROW_BURST 0" *)
   output wire [63:0] {{port}}_araddr,
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARLEN" *)
   output wire [7:0] {{port}}_arlen,
@@ -51,6 +51,40 @@ module rhz_kernel (
   input  wire {{port}}_rvalid,
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RREADY" *)
   output wire {{port}}_rready,
+{{#writes}}
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWADDR" *)
+  output wire [63:0] {{port}}_awaddr,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWLEN" *)
+  output wire [7:0] {{port}}_awlen,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWSIZE" *)
+  output wire [2:0] {{port}}_awsize,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWBURST" *)
+  output wire [1:0] {{port}}_awburst,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWCACHE" *)
+  output wire [3:0] {{port}}_awcache,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWPROT" *)
+  output wire [2:0] {{port}}_awprot,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWVALID" *)
+  output wire {{port}}_awvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWREADY" *)
+  input  wire {{port}}_awready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WDATA" *)
+  output wire [{{data_msb}}:0] {{port}}_wdata,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WSTRB" *)
+  output wire [{{keep_msb}}:0] {{port}}_wstrb,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WLAST" *)
+  output wire {{port}}_wlast,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WVALID" *)
+  output wire {{port}}_wvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WREADY" *)
+  input  wire {{port}}_wready,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BRESP" *)
+  input  wire [1:0] {{port}}_bresp,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BVALID" *)
+  input  wire {{port}}_bvalid,
+  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BREADY" *)
+  output wire {{port}}_bready,
+{{/writes}}
 {{/memory_ports}}
 {{#has_memory_ports}}
   // Registers: 0x000 starts (see rhz_control); 64 bits each for the address of
@@ -111,6 +145,9 @@ module rhz_kernel (
   wire open, runs;
   wire [64*{{memory_port_count}}-1:0] bases;
   wire [{{memory_port_count}}-1:0] idle;
+{{#has_memory_writes}}
+  wire [{{memory_port_count}}-1:0] idle_writes;
+{{/has_memory_writes}}
 
   rhz_control #(.Ports({{memory_port_count}})) u_control (
     .clk(ap_clk),
@@ -132,7 +169,7 @@ module rhz_kernel (
     .rresp(s_axi_control_rresp),
     .rvalid(s_axi_control_rvalid),
     .rready(s_axi_control_rready),
-    .idle(&idle),
+    .idle(&idle{{#has_memory_writes}} & &idle_writes{{/has_memory_writes}}),
     .open(open),
     .runs(runs),
     .bases(bases)
@@ -167,6 +204,45 @@ module rhz_kernel (
   assign {{port}}_arcache = 4'b0011;
   assign {{port}}_arprot = 3'b000;
   wire unused_{{port}} = &{{port}}_rresp;
+{{#writes}}
+  wire {{port}}_asks_write, {{port}}_granted_write, {{port}}_brings, {{port}}_brought;
+  wire [63:0] {{port}}_place_write;
+  wire [7:0] {{port}}_length_write;
+
+  rhz_memory_write_port u_{{port}}_write (
+    .clk(ap_clk),
+    .rst_n(ap_rst_n),
+    .open(open),
+    .base(bases[64*{{index}} +: 64]),
+    .idle(idle_writes[{{index}}]),
+    .asks({{port}}_asks_write),
+    .granted({{port}}_granted_write),
+    .place({{port}}_place_write),
+    .length({{port}}_length_write),
+    .brings({{port}}_brings),
+    .brought({{port}}_brought),
+    .awaddr({{port}}_awaddr),
+    .awlen({{port}}_awlen),
+    .awvalid({{port}}_awvalid),
+    .awready({{port}}_awready),
+    .wlast({{port}}_wlast),
+    .wvalid({{port}}_wvalid),
+    .wready({{port}}_wready),
+    .bvalid({{port}}_bvalid),
+    .bready({{port}}_bready)
+  );
+  assign {{port}}_awsize = 3'd{{size_log2}};
+  assign {{port}}_awburst = 2'b01;
+  assign {{port}}_awcache = 4'b0011;
+  assign {{port}}_awprot = 3'b000;
+  assign {{port}}_wstrb = ~{{data_bytes}}'d0;
+  wire unused_{{port}}_write = &{{port}}_bresp;
+{{/writes}}
+{{#has_memory_writes}}
+{{^writes}}
+  assign idle_writes[{{index}}] = 1'b1;
+{{/writes}}
+{{/has_memory_writes}}
 {{/memory_ports}}
 {{/has_memory_ports}}
 {{#has_memory_ports}}
@@ -192,6 +268,18 @@ module rhz_kernel (
     .{{port}}_rready({{port}}_taken),
     .{{port}}_rdata({{port}}_rdata),
     .{{port}}_rlast({{port}}_rlast),
+{{#writes}}
+    .{{port}}_awvalid({{port}}_asks_write),
+    .{{port}}_awready({{port}}_granted_write),
+    .{{port}}_awaddr({{port}}_place_write),
+    .{{port}}_awlen({{port}}_length_write),
+    .{{port}}_wvalid({{port}}_brings),
+    .{{port}}_wready({{port}}_brought),
+    .{{port}}_wdata({{port}}_wdata),
+    .{{port}}_wlast({{port}}_wlast),
+    .{{port}}_bvalid({{port}}_bvalid),
+    .{{port}}_bready({{port}}_bready),
+{{/writes}}
 {{/memory_ports}}
 {{#inputs}}
     .{{port}}_tdata({{port}}_tdata),
@@ -270,6 +358,66 @@ module rhz_memory_port (
   wire unused = &base[11:0];
 endmodule
 
+{{#has_memory_writes}}
+// The same for what the design writes. The data of requests that were taken pass
+// also while it is not `open`, and then it is `idle` when all of them are answered.
+module rhz_memory_write_port (
+  input  wire        clk,
+  input  wire        rst_n,
+  input  wire        open,
+  input  wire [63:0] base,
+  output wire        idle,
+  // the design
+  input  wire        asks,
+  output wire        granted,
+  input  wire [63:0] place,
+  input  wire [7:0]  length,
+  input  wire        brings,
+  output wire        brought,
+  // the memory
+  output reg  [63:0] awaddr,
+  output reg  [7:0]  awlen,
+  output reg         awvalid,
+  input  wire        awready,
+  input  wire        wlast,
+  output wire        wvalid,
+  input  wire        wready,
+  input  wire        bvalid,
+  input  wire        bready
+);
+  reg [15:0] owed;    // requests taken whose last beat has not passed
+  reg [15:0] bursts;  // those without an answer
+  wire begins = asks & granted;
+  wire passes = wvalid & wready & wlast;
+  wire ends = bvalid & bready;
+
+  assign granted = open & (~awvalid | awready);
+  assign wvalid = brings & owed != 16'd0;
+  assign brought = wready & owed != 16'd0;
+  assign idle = bursts == 16'd0;
+
+  always @(posedge clk) begin
+    if (!rst_n) begin
+      awvalid <= 1'b0;
+      owed <= 16'd0;
+      bursts <= 16'd0;
+    end else begin
+      if (begins)
+        awvalid <= 1'b1;
+      else if (awready)
+        awvalid <= 1'b0;
+      owed <= owed + {15'd0, begins} - {15'd0, passes};
+      bursts <= bursts + {15'd0, begins} - {15'd0, ends};
+    end
+    if (begins) begin
+      awaddr <= {base[63:12] + place[63:12], place[11:0]};
+      awlen <= length;
+    end
+  end
+  wire unused = &base[11:0];
+endmodule
+
+{{/has_memory_writes}}
 // The registers that the host writes, as kernels of Vitis have them (protocol
 // ap_ctrl_hs):
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready

@@ -21,6 +21,10 @@ set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{port}}_
 {{#memory_ports}}
 set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_arvalid {{port}}_araddr[*] {{port}}_arlen[*] {{port}}_rready }]
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_arready {{port}}_rvalid {{port}}_rdata[*] {{port}}_rlast }]
+{{#writes}}
+set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_awvalid {{port}}_awaddr[*] {{port}}_awlen[*] {{port}}_wvalid {{port}}_wdata[*] {{port}}_wlast {{port}}_bready }]
+set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_awready {{port}}_wready {{port}}_bvalid }]
+{{/writes}}
 {{/memory_ports}}
 
 # Out of context the clock arrives without a buffer. Where the buffer of the

@@ -130,9 +130,16 @@ struct Steering {
   std::vector<Split> splits;
   std::vector<Repeat> repeats;
   std::vector<Home> homes;
+  /// Where the FIFO before a node that joins streams lies.
+  struct Fifo {
+    std::string node; ///< "" for all
+    bool inMemory = false;
+  };
+  std::vector<Fifo> fifos;
   double lutsOfABlock = 0; ///< see CostContext; 0: chosen for the plan
   bool isEmpty() const {
-    return pins.empty() && splits.empty() && repeats.empty() && homes.empty();
+    return pins.empty() && splits.empty() && repeats.empty() &&
+           homes.empty() && fifos.empty();
   }
   /// Whether it names options whose weights are loaded when the design starts.
   bool wantsResident() const;

@@ -14,9 +14,9 @@ struct Segment {
   int64_t bytesPerFrame = 0; ///< bytes that are read from it for every frame
 };
 
-/// Assigns every segment that actors of the design read its place: bank by
-/// bank, one after another in the order of the actors, each at the beginning of
-/// a page. Readers of one image at one bank share it. Enters the pages in the
+/// Assigns every segment that actors of the design read its place, and then
+/// every space that they have for themselves: bank by bank, one after another in
+/// the order of the actors, each at the beginning of a page. Readers of one image at one bank share it. Enters the pages in the
 /// actors' parameters. An image that is missing, or whose words are not as wide
 /// as the port that reads them, is an error.
 mlir::FailureOr<std::vector<Segment>> layOut(flow::DesignOp design,

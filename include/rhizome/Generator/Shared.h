@@ -72,13 +72,29 @@ Actor makeMemReader(const MemoryReading &reading, const MemoryPlace &place);
 /// The head of the load chain: reads this many beats of `bits` bits once.
 Actor makeLoadReader(int64_t beats, int64_t bits, const MemoryPlace &place);
 
-/// The ports that read one bank.
+/// The parameters of a FIFO in an off-chip memory.
+struct MemoryFifo {
+  int64_t bits = 64;    ///< of a beat, at the memory port
+  int64_t per = 1;      ///< words of a beat
+  int64_t burst = 16;   ///< beats
+  int64_t slots = 4;    ///< bursts that the ring holds
+  int64_t buffer = 64;  ///< beats of either buffer on the chip
+  int64_t inFlight = 4; ///< bursts written without an answer
+};
+/// Such a FIFO for words of `width` bits, `words` a frame.
+Actor makeMemFifo(const MemoryFifo &fifo, int64_t width, int64_t words,
+                  const MemoryPlace &place);
+
+/// The ports that use one bank.
 struct BankReaders {
   int64_t count = 0;    ///< memory ports
+  int64_t writers = 0;  ///< those of them that write
+  int64_t bits = 64;    ///< of a beat
   int64_t inFlight = 0; ///< bursts in flight
   int64_t bytes = 0;    ///< per frame
 };
-/// The arbiter between several readers of a bank.
+/// The arbiters between several readers, and between several writers, of a
+/// bank.
 Resources costOfArbiter(const BankReaders &readers, const CostContext &context);
 
 /// Copies every beat of a stream in this format to this many readers.

@@ -64,14 +64,18 @@ struct PlannedMemory {
 };
 
 /// A port of a node's top module to a bank: the channels AR and R of AXI4,
-/// signals "<port>_arvalid" … "_rready". Addresses count from the bank's
-/// beginning.
+/// signals "<port>_arvalid" … "_rready", and where it writes AW, W and B.
+/// Addresses count from the bank's beginning.
 struct MemoryPort {
   std::string port; ///< "m_axi_ddr4_0"
   std::string memory;
   int64_t bank = 0;
   unsigned dataWidth = 64;   ///< bits, a power of two of bytes
-  int64_t bytesPerFrame = 0; ///< bytes read
+  int64_t bytesPerFrame = 0; ///< bytes read and written
+  /// What the design has for itself: space without contents, which it writes
+  /// before it reads; none if it only reads.
+  int64_t spaceAddress = 0, spaceBytes = 0;
+  bool writes() const { return spaceBytes > 0; }
   bool operator==(const MemoryPort &) const = default;
 };
 

@@ -31,6 +31,9 @@ struct CompileRequest : planbuild::TargetChoice {
   /// Where weights live: "rom" or "resident", of all nodes or, as NAME=HOME, of
   /// one.
   std::vector<std::string> weights;
+  /// Where FIFOs before joins lie: "on-chip" or "memory", of all nodes or, as
+  /// NAME=PLACE, of one.
+  std::vector<std::string> fifos;
   /// Who keeps what the model keeps from frame to frame: "auto", the FPGA where
   /// it can, or "host".
   std::string stateHome = "auto";

@@ -12,6 +12,13 @@ llvm::Expected<explore::Steering> readSteering(const std::string &path);
 llvm::Error addHomes(const std::vector<std::string> &asked,
                      explore::Steering &steering);
 
+/// Adds the given places of FIFOs: "PLACE" or "NAME=PLACE".
+llvm::Error addFifos(const std::vector<std::string> &asked,
+                     explore::Steering &steering);
+/// Refuses those that no FIFO of the result can meet.
+llvm::Error checkFifos(const explore::Steering &steering,
+                       const explore::Result &result);
+
 /// --plan: the options, devices, replicas, widths and splits of a plan.json (or
 /// of a package), edited or not, as pins.
 llvm::Expected<explore::Steering> steeringOf(const std::string &path,

@@ -30,7 +30,7 @@ std::string benchText(const PlannedNode &node, const BenchOptions &options);
 std::vector<std::string> benchFiles(const PlannedNode &node);
 
 /// The module rhz_axi: the design, its memory ports with all the signals that
-/// models of AXI4 read channels ask for.
+/// models of AXI4 ask for.
 std::string axiText(const PlannedNode &node);
 
 /// Beats' bytes as lines of hex digits, most significant first.

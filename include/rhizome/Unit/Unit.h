@@ -44,6 +44,8 @@ enum class Protocol : uint8_t {
   Status, ///< a value that is read for diagnosis only
   /// The channels AR and R of AXI4: from a unit to an off-chip memory.
   Axi4Read,
+  /// These and AW, W and B: from a unit to one where it has space for itself.
+  Axi4,
   /// A place in the chain that fills on-chip memories when a design starts.
   Load,
 };
@@ -66,13 +68,15 @@ std::string memoryPortName(llvm::StringRef memory, int64_t bank);
 
 /// The requests of a memory port.
 struct Traffic {
-  Expression bytes = nullptr;    ///< per frame
+  Expression bytes = nullptr;    ///< per frame, in both directions
   Expression burst = nullptr;    ///< beats of the longest burst
   Expression inFlight = nullptr; ///< maximum number of bursts in flight
   /// The parameter with the page of 4 KiB on which the unit's segment begins.
   const char *page = "";
   /// The one with the bursts that an arbiter may grant it in a row; "": one.
   const char *turn = "";
+  /// Bytes of the memory that the unit has for itself.
+  Expression space = nullptr;
 };
 
 struct Port {
@@ -86,7 +90,8 @@ struct Port {
   const char *widthText, *beatsText;
   Traffic traffic = {}; ///< of a memory port
 
-  bool isMemory() const { return protocol == Protocol::Axi4Read; }
+  bool isMemory() const { return protocol == Protocol::Axi4Read || writes(); }
+  bool writes() const { return protocol == Protocol::Axi4; }
   /// Whether the load chain passes here, after its head.
   bool isLoaded() const { return protocol == Protocol::Load && isInput; }
 };

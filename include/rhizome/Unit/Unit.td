@@ -77,6 +77,8 @@ class Port<string name, string protocol, bit isInput, string width,
   string InFlight = "0";
   string Page = "";
   string Turn = "";
+  // Of a unit that also writes: the bytes of the memory that it has for itself.
+  string Space = "0";
 }
 class StreamIn<string name, string width, string beats>
     : Port<name, "Stream", 1, width, beats>;
@@ -97,6 +99,18 @@ class Axi4Read<string name, string width, string bytes, string burst,
   let InFlight = inFlight;
   let Page = page;
   let Turn = turn;
+}
+// The same for a unit that writes what it reads: with the channels AW, W and B of
+// AXI4. All beats are whole, and answers come in order (AWID is 0). Its bytes are
+// those of both directions.
+class Axi4<string name, string width, string bytes, string burst,
+           string inFlight, string page, string space>
+    : Port<name, "Axi4", 0, width> {
+  let Bytes = bytes;
+  let Burst = burst;
+  let InFlight = inFlight;
+  let Page = page;
+  let Space = space;
 }
 // A place in the chain that fills on-chip memories when a design starts: words
 // come in, the unit keeps its own (`beats` of them) and passes on all others, and

@@ -102,6 +102,7 @@ std::vector<std::unique_ptr<UnitModel>> makeSharedUnits() {
   units.push_back(makeUnbatchUnit());
   units.push_back(makeMemReaderUnit());
   units.push_back(makeLoadReaderUnit());
+  units.push_back(makeMemFifoUnit());
   return units;
 }
 

@@ -19,4 +19,5 @@ std::unique_ptr<UnitModel> makeFifoUnit();
 std::unique_ptr<UnitModel> makeStateUnit();
 std::unique_ptr<UnitModel> makeMemReaderUnit();
 std::unique_ptr<UnitModel> makeLoadReaderUnit();
+std::unique_ptr<UnitModel> makeMemFifoUnit();
 } // namespace rhizome::gen

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""FIFOs of long skips in a memory outside the chip: forced, simulated under
+stalls, as fast as predicted, rebuilt from the plan; and chosen where the chip has
+no room for them."""
+import json
+
+import framework
+import plans
+from weights import near, simulated
+
+DDR = "xczu3eg"  # one bank
+
+
+def unet(suite, size, channels=16, depth=2):
+    """Convolutions around poolings and as many enlargements, with a skip around
+    each: the outermost one holds the most."""
+    onnxkit = framework.needed("onnxkit")
+    b = onnxkit.Builder()
+    x = b.quantized(b.input([1, 3, size, size]), 0.25)
+
+    def layer(x, filters, inputs):
+        y = b.node("Conv", x, b.weights(filters, inputs, 3, 3),
+                   kernel_shape=[3, 3], pads=[1] * 4)
+        return b.quantized(b.node("Relu", y), 2.0)
+
+    x = layer(x, channels, 3)
+    skips = []
+    for _ in range(depth):
+        skips.append(x)
+        x = b.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+        x = layer(x, channels, channels)
+    for skip in reversed(skips):
+        x = b.node("Resize", x, "", b.floats(1, 1, 2, 2), mode="nearest",
+                   coordinate_transformation_mode="asymmetric",
+                   nearest_mode="floor")
+        x = b.quantized(b.node("Add", x, skip), 4.0)
+        x = layer(x, channels, channels)
+    b.output(b.quantized(x, 8.0))
+    path = suite.work / f"unet{size}.onnx"
+    path.write_bytes(b.model().SerializeToString())
+    return path
+
+
+def fifos_of(package):
+    """The FIFOs of a package by kind, and its plan."""
+    plan = json.loads((package / "plan.json").read_text())
+    actors = [a for n in plan["nodes"] for a in n["actors"]]
+    return {kind: [a for a in actors if a["kind"] == kind]
+            for kind in ("fifo", "mem_fifo")}, plan
+
+
+def compiled(suite, label, model, package, *options):
+    built = suite.run("compile", model, "-o", package, "--json", *options)
+    return suite.check(built.status == 0, f"{label}: compiles"
+                       + (f": {built.message}" if built.status else ""),
+                       built.command)
+
+
+def spill(suite):
+    """A network with skips, all of them in the memory: its bits, its cycles, its
+    bytes; and settings that nothing meets."""
+    model = unet(suite, 32)
+    goal = ("--device", DDR, "--goal", "throughput=2000/s")
+    chip, package, again = (suite.work / f"{n}.rhz" for n in
+                            ("chip", "memory", "again"))
+    if not compiled(suite, "on-chip", model, chip, *goal, "--fifos", "on-chip"):
+        return
+    if not compiled(suite, "memory", model, package, *goal, "--fifos", "memory"):
+        return
+    before, plan = fifos_of(chip)
+    suite.check(not before["mem_fifo"] and not plan["nodes"][0]["memories"],
+                "on-chip: no FIFO is in a memory")
+    after, plan = fifos_of(package)
+    suite.check(len(after["mem_fifo"]) == 2, "memory: both skips are there")
+    port = plan["nodes"][0]["ports"]["memory"][0]
+    # Whole beats, written and read.
+    least = sum(2 * a["config"]["Words"] * a["config"]["Width"] // 8
+                for a in after["mem_fifo"])
+    suite.check(least <= port["bytes_per_frame"] < 1.3 * least
+                and port["space_bytes"] > 0,
+                f"memory: {port['bytes_per_frame']} bytes a frame, at least {least}")
+    blocks = [sum(a["resources"].get("bram", 0) for a in kinds["fifo"]
+                  + kinds["mem_fifo"]) for kinds in (before, after)]
+    suite.check(blocks[1] < blocks[0],
+                f"memory: blocks of FIFOs {blocks[0]} on the chip, {blocks[1]}")
+    near(suite, simulated(suite, package, "memory", frames=2), "memory", 0.03)
+    simulated(suite, package, "memory", "--stalls-in", "30", "--stalls-out", "40")
+    if compiled(suite, "--plan", model, again, "--device", DDR, "--plan", package):
+        suite.check(plans.hardware(package) == plans.hardware(again),
+                    "--plan gives the same hardware")
+    for options, text in (
+            (("--device", DDR, "--fifos", "disk"), "is not a place of FIFOs"),
+            (("--device", DDR, "--fifos", "nowhere=memory"), "can lie in a memory"),
+            (("--device", "lfe5u-85f", "--fifos", "memory"), "can lie in a memory")):
+        result = suite.run("compile", model, *options, "-o",
+                           suite.work / "never.rhz")
+        suite.check(result.status != 0 and text in result.err,
+                    f"{' '.join(options)}: {result.message}", result.command)
+
+
+def choice(suite):
+    """Where block RAM is what binds, the largest FIFOs move: what does not fit
+    without the memory fits, and is right."""
+    model = unet(suite, 64)
+    options = ("--device", DDR, "--goal", "throughput=300/s,bram=3")
+    package = suite.work / "choice.rhz"
+    refused = suite.run("compile", model, *options, "--fifos", "on-chip", "-o",
+                        package)
+    suite.check(refused.status != 0 and "does not fit" in refused.err,
+                f"on-chip: {refused.message}", refused.command)
+    if not compiled(suite, "choice", model, package, *options):
+        return
+    kinds, _ = fifos_of(package)
+    suite.check(kinds["mem_fifo"], "choice: a FIFO is in the memory: "
+                f"{[a['name'] for a in kinds['mem_fifo']]}")
+    near(suite, simulated(suite, package, "choice", frames=1), "choice", 0.03)
