@@ -3,8 +3,10 @@
 """Floating-point operators next to published ones: LUTs, FFs, DSPs and latency
 of each on xcu280 at 300 MHz, by Yosys with the options of
 data/models/ultrascale+.yaml, and predicted.
-    bench/floats.py [--program build/bin/rhizome-bench-floats]
-Prints the table and writes bench/floats.txt.
+    bench/floats.py [--program build/bin/rhizome-bench-floats] [--folder DIR]
+Prints the table and writes bench/floats.txt. Yosys takes 15 minutes of a core,
+most of them for exp and log of double; --folder keeps modules and netlists, and
+what is in it and has not changed is not measured again.
 """
 import argparse
 import collections
@@ -40,7 +42,6 @@ PUBLISHED = {
 }
 NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
-– stands where Yosys has not measured exp and log yet.
 AMD: the core "Floating-Point Operator" (PG060) as public designs of Vitis HLS
 have it, by their SynModuleInfo (fadd_32ns_32ns_32_7_full_dsp: LATENCY 6,
 fmul_32ns_32ns_32_4_max_dsp: LATENCY 3) and names of modules
@@ -63,12 +64,14 @@ ScaleHLS's model: fadd and fmul on XC7Z020 at 100 MHz.
 """
 
 
-def measure(tool, folder, name):
+def measure(tool, folder, name, is_known):
     netlist = folder / f"{name}.json"
-    subprocess.run(
-        [tool, "-p", f"read_verilog -sv {folder / name}.sv; "
-         f"{SYNTH.format(top=name)}; json -o {netlist} {name}"],
-        check=True, capture_output=True)
+    if not is_known or not netlist.exists():
+        subprocess.run(
+            [tool, "-p", f"read_verilog -sv {folder / name}.sv; "
+             f"{SYNTH.format(top=name)}; json -o {netlist}.part {name}"],
+            check=True, capture_output=True)
+        pathlib.Path(f"{netlist}.part").rename(netlist)
     cells = json.loads(netlist.read_text())["modules"][name]["cells"]
     kinds = collections.Counter(c["type"] for c in cells.values())
 
@@ -80,7 +83,9 @@ def measure(tool, folder, name):
 
 def rows(args):
     with tempfile.TemporaryDirectory() as work:
-        folder = pathlib.Path(work)
+        folder = args.folder or pathlib.Path(work)
+        folder.mkdir(parents=True, exist_ok=True)
+        before = {f.stem: f.read_text() for f in folder.glob("*.sv")}
         lines = subprocess.run(
             [args.program, folder, DEVICE, str(CLOCK), *FORMATS], check=True,
             capture_output=True, text=True).stdout.splitlines()
@@ -91,7 +96,8 @@ def rows(args):
                 continue  # one inverter more than add
             print(f"{name} …", file=sys.stderr)
             yield (function, NAMES[kind], int(latency),
-                   measure(args.tool, folder, name),
+                   measure(args.tool, folder, name, before.get(name) ==
+                           (folder / f"{name}.sv").read_text()),
                    (int(lut), int(ff), int(dsp)))
 
 
@@ -101,6 +107,7 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path,
                         default=ROOT / "build/bin/rhizome-bench-floats")
+    parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--tool", default="yosys")
     args = parser.parse_args()
     version = subprocess.run([args.tool, "-V"], check=True, text=True,
