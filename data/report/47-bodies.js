@@ -15,7 +15,7 @@
     const path = `plan/repeats/${b.i}`;
     return [b.name, member(`${path}/length`), member(`${path}/trips`), member(`${path}/cycles_per_trip`),
       {text: percent(b.trips * b.cycles_per_trip / b.node.predicted.interval_cycles)}];
-  }), "Cycles for which the slowest unit of a body is busy; a trip begins while the one before is still under way. If all trips of a frame take the whole interval, the body limits the rate.");
+  }), "Cycles for which the slowest unit of a body is busy; a trip begins while the one before is still under way, as far as its layers let it: an attention waits for all of a frame. If all trips of a frame take the whole interval, the body limits the rate.");
 
   /** The operations between a body's entry and its end, and their node. */
   function layersOf(body) {
@@ -53,7 +53,7 @@
     });
     const [x, y] = at(body.layers.length - 1), right = left + each * (w + gap) + 6;
     way([[x + w, y + h / 2], [right, y + h / 2], [right, 22], [left - 26, 22], [left - 26, top + h / 2 - 2]], true);
-    svg.append("text").attr("x", left).attr("y", 14).text(`${number(body.trips)} trips a frame, ${number(body.cycles_per_trip)} cycles each`);
+    svg.append("text").attr("x", left).attr("y", 14).text(`${number(body.trips)} trips a frame; the slowest unit is busy for ${number(body.cycles_per_trip)} cycles in each`);
     way([[right, y + h / 2], [right + 44, y + h / 2]]);
   }
 

@@ -361,13 +361,13 @@ bool Unifier::unifyScales(ArrayRef<Operation *> each) {
       for (int64_t x : {in.getLo(), in.getHi()}) {
         const __int128 sum = (__int128(x) * factor + offset) << by,
                        most = __int128(1) << 62;
-        if (factor < 0 || sum >= most || sum < -most)
+        if (sum >= most || sum < -most)
           return false;
       }
-      if ((__int128(factor) << by) >= (__int128(1) << 62) ||
+      if (std::abs(double(factor)) * double(int64_t(1) << by) >= 4e18 ||
           std::abs(double(offset)) * double(int64_t(1) << by) >= 4e18)
         return false;
-      factor <<= by;
+      factor = int64_t(uint64_t(factor) << by);
       offset = int64_t(uint64_t(offset) << by) + isFloor;
     }
     r.setMultiplier(m);
@@ -531,9 +531,17 @@ void takeWidest(Operation *op, ArrayRef<Operation *> each) {
   };
   auto one = [](int64_t v) { return std::vector<int64_t>{v}; };
   if (auto r = dyn_cast<osa::RequantizeOp>(op)) {
-    r.setMultiplier(widest([](Operation *o) {
+    auto isOne = [](int64_t m) { return m == 1; };
+    std::vector<int64_t> m = widest([](Operation *o) {
       return std::vector<int64_t>(cast<osa::RequantizeOp>(o).getMultiplier());
-    }));
+    });
+    // Only where nobody multiplies there is no multiplier: -2 has as many bits.
+    if (llvm::all_of(m, isOne) && !llvm::all_of(each, [&](Operation *o) {
+          return llvm::all_of(cast<osa::RequantizeOp>(o).getMultiplier(),
+                              isOne);
+        }))
+      m[0] = -2;
+    r.setMultiplier(m);
     r.setOffset(widest([](Operation *o) {
       return std::vector<int64_t>(cast<osa::RequantizeOp>(o).getOffset());
     }));

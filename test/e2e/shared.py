@@ -286,9 +286,9 @@ def chain(kit, count, size=16):
 
 
 def separable(kit, count, channels=8, size=6):
-    """Equal blocks of a depthwise and a pointwise convolution, around which an
-    addition goes."""
-    b = kit.Builder(seed=1)
+    """Equal blocks of a depthwise and a pointwise convolution, whose results have
+    gains of either sign, and around which an addition goes."""
+    b = kit.Builder(seed=2)
     v = b.quantized(b.input([1, channels, size, size], name="x"), 1 / 16)
     for _ in range(count):
         before = v
@@ -299,6 +299,8 @@ def separable(kit, count, channels=8, size=6):
                        b.dequantized(bias, 1 / 64, 0, "int32"),
                        kernel_shape=list(shape[2:]),
                        pads=[shape[2] // 2] * 4, group=group)
+            gains = b.rng.choice([-1, 1], (1, channels, 1, 1))
+            v = b.node("Mul", v, b.constant(gains))
             v = b.quantized(b.node("Relu", v), 1 / 16)
         v = b.quantized(b.node("Add", v, before), 1 / 16)
     b.output(v)

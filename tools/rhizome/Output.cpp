@@ -300,8 +300,9 @@ void cli::printBodies(const Plan &plan) {
                      .name;
     outs() << "  body       " << body.name << " to " << last << " ("
            << counted(body.length, "operation") << "), " << body.trips
-           << " trips a frame of " << counted(body.cyclesPerTrip, "cycle")
-           << "\n             " << textOf(body.resources)
+           << " trips a frame, in each of which the slowest unit is busy for "
+           << counted(body.cyclesPerTrip, "cycle") << "\n             "
+           << textOf(body.resources)
            << "; a unit for each block: " << textOf(body.apart) << "\n";
   }
 }
