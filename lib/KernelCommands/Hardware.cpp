@@ -356,13 +356,13 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   if (!ways)
     return ways.failure();
   HardwareRequest chosen = request;
-  if (words > 1)
-    chosen.unit.words = words;
+  const bool isWide = words > 1 && request.unit.words == 0;
   Refusals refusals;
   // Estimates may promise too much.
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
-    auto built = buildWay(chosen, way, targets, goal);
+    // Which words the banks of the nests allow is known when they are built.
+    auto built = buildWay(chosen, way, targets, goal, isWide ? &room : nullptr);
     if (!built)
       return built.failure();
     refusals = std::move((*built)->refusals);

@@ -41,7 +41,8 @@ def simulated(suite, package, count, *stalls, within=0.03):
 
 def compiled(suite, kernel, name, *options, device="xcu280"):
     package = suite.work / f"{name}.rhz"
-    result = suite.run("compile", kernel, *NUMBERS, "--device", device,
+    numbers = () if "--numbers" in options else NUMBERS
+    result = suite.run("compile", kernel, *numbers, "--device", device,
                        "--system", *options, "-o", package)
     suite.check(result.status == 0, f"{name} {result.message}", result.command)
     return package
@@ -186,6 +187,8 @@ def kernel_system_units(suite):
             (small, "words", "xcu280", "--words", "4", "--lanes", "3",
              "--stages", "2", "--resident", "S"),
             (sums, "bound", "xcu280", "--stages", "1", "--lanes", "16"),
+            (sums, "double", "xcu280", "--numbers", "double", "--stages", "1",
+             "--lanes", "64"),
             (sums, "serial-bound", "xcu280", "--lanes", "16"),
             (sums, "shared", "xcvu9p-slr", "--stages", "1", "--lanes", "8")):
         package = compiled(suite, kernel, name, *options, device=device)
@@ -193,9 +196,21 @@ def kernel_system_units(suite):
         plan = simulated(suite, package, 35, within=0.06 if name == "shared"
                          else 0.03)
         simulated(suite, package, 35, "--stalls-in", "30")
-        bound = "bound" in name or name == "shared"
+        bound = "bound" in name or name in ("shared", "double")
         suite.check((plan["bottleneck"] in ("hbm2", "ddr4")) == bound,
                     f"{name} is limited by {plan['bottleneck']}")
+
+
+    # A rate that one word a beat cannot reach.
+    package = suite.work / "rate.rhz"
+    result = suite.run("compile", sums, *NUMBERS, "--device", "xcu280", "--goal",
+                       "throughput=500000/s", "-o", package)
+    suite.check(result.status == 0, f"wide for a rate {result.message}",
+                result.command)
+    plan = simulated(suite, package, 5)
+    suite.check(plan["predicted"]["throughput_per_s"] >= 500000 and
+                all(s["words"] > 1 for s in plan["kernel"]["streams"]),
+                f"words for a rate: {plan['predicted']}")
 
 
 def kernel_system_large(suite):
