@@ -29,9 +29,10 @@
   const dies = plan.nodes.flatMap((node, n) => (node.dies || []).map((die, d) => ({node, n, die, d})));
   if (dies.length) {
     const kinds = [...new Set(dies.flatMap(({die}) => Object.keys(die.budget)))];
-    table(nodes, ["node", "die", "operations", ...kinds, "wires to the next"], dies.map(({node, n, die, d}) => {
-      const held = node.operations.filter(o => o.die === die.name);
-      return [node.name, die.name, {text: held.length ? `${held.length}: ${held[0].name} … ${held[held.length - 1].name}` : "–", value: held.length},
+    table(nodes, ["node", "die", plan.kernel ? "units" : "operations", ...kinds, "wires to the next"], dies.map(({node, n, die, d}) => {
+      const held = node.operations.filter(o => o.die === die.name), {system, lanes} = plan.kernel || {};
+      const units = system ? system.dies.filter(d => d === die.name).length : 0;
+      return [node.name, die.name, units ? {text: `${units} × ${lanes} lanes`, value: units} : {text: held.length ? `${held.length}: ${held[0].name} … ${held[held.length - 1].name}` : "–", value: held.length},
         ...kinds.map(k => k in die.resources && k in die.budget
           ? {text: percent(die.resources[k] / die.budget[k]), value: die.resources[k] / die.budget[k]} : "–"),
         die.wires_available ? member(`plan/nodes/${n}/dies/${d}/wires`) : "–"];

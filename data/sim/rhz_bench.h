@@ -120,7 +120,18 @@ public:
   }
   int64_t next() { return server.next(); }
 
+  /// From then on what holds this byte is answered with this response of AXI4.
+  void failAt(uint64_t address, unsigned response) {
+    faulty = address;
+    fault = response;
+  }
+  unsigned responseTo(uint64_t address, uint64_t size) const {
+    return fault && faulty - address < size ? fault : 0;
+  }
+
 private:
+  uint64_t faulty = 0;
+  unsigned fault = 0; ///< 0: none
   MemoryServer server;
   std::map<uint64_t, std::vector<uint8_t>> segments; ///< by address
   uint64_t end = UINT64_MAX;                         ///< of the last burst
@@ -220,6 +231,12 @@ public:
         size_t(figures.beatBytes));
     rlast = beats.front().isLast;
   }
+  /// RRESP of the offered beat.
+  unsigned response() const {
+    return offering ? bank->responseTo(beats.front().address,
+                                       uint64_t(figures.beatBytes))
+                    : 0;
+  }
 
   void sample(CData arvalid, uint64_t address, unsigned length, CData rready,
               int64_t now) {
@@ -278,9 +295,11 @@ public:
     wready = accepting =
         int64_t(written.size() + data.size()) < places && !taking.now();
     if (!offering)
-      offering = !done.empty() && done.front() <= now && !answers.now();
+      offering = !done.empty() && done.front().cycle <= now && !answers.now();
     bvalid = offering;
   }
+  /// BRESP of the offered answer.
+  unsigned response() const { return offering ? done.front().response : 0; }
 
   template <typename T>
   void sample(CData awvalid, uint64_t address, unsigned length, CData wvalid,
@@ -321,6 +340,10 @@ private:
     uint64_t address;
     int64_t count;
   };
+  struct Answer {
+    int64_t cycle; ///< when it can be given
+    unsigned response;
+  };
   struct Beat {
     std::vector<uint8_t> bytes;
     bool isLast;
@@ -335,7 +358,7 @@ private:
   std::deque<Burst> bursts;
   std::deque<Beat> data;       ///< of bursts that are not complete
   std::deque<int64_t> written; ///< when each beat is in the bank
-  std::deque<int64_t> done;    ///< when each burst can be answered
+  std::deque<Answer> done;     ///< of bursts that are written
   std::vector<uint8_t> waitingData;
   bool waiting = false, waitingLast = false;
   bool accepting = false, offering = false, took = false;
@@ -383,7 +406,8 @@ private:
       cycle = bank->next();
       written.push_back(cycle);
     }
-    done.push_back(cycle + 1);
+    done.push_back({cycle + 1, bank->responseTo(burst.address,
+                                                uint64_t(burst.count) * size)});
   }
 };
 } // namespace rhz

@@ -99,6 +99,7 @@ struct Buffer {
   uint64_t base = 0;
   int64_t bytes = 0, group = 0; ///< of all, and beats of a group
   std::string in = "-", out = "-";
+  std::string name; ///< of what it holds
 };
 
 struct Unit {
@@ -141,11 +142,13 @@ struct Bench {
       unit->registers.drive(*top);
 #define DRIVE_READ(k, p)                                                       \
   unit->reads[k].drive(top->p##_arready, top->p##_rvalid, top->p##_rdata,      \
-                       top->p##_rlast, now);
+                       top->p##_rlast, now);                                   \
+  top->p##_rresp = unit->reads[k].response();
       RHZ_READS(DRIVE_READ)
 #define DRIVE_WRITE(k, p)                                                      \
   unit->writes[k].drive(top->p##_awready, top->p##_wready, top->p##_bvalid,    \
-                        now);
+                        now);                                                  \
+  top->p##_bresp = unit->writes[k].response();
       RHZ_WRITES(DRIVE_WRITE)
     }
     clock(false);
@@ -221,6 +224,31 @@ struct Bench {
     return !failed;
   }
 
+  /// Reads which ports the memory answered with an error.
+  bool checkErrors() {
+    const size_t ports = units[0]->buffers.size();
+    for (size_t first = 0; first < ports; first += 32) {
+      const auto at = uint32_t(0x14 + 12 * ports + first / 8);
+      read(at, [](Unit &) { return true; }, "");
+      std::vector<uint32_t> errors;
+      for (auto &unit : units)
+        errors.push_back(unit->registers.value);
+      for (size_t u = 0; u < units.size(); ++u)
+        for (size_t n = first; n < ports; ++n)
+          if (errors[u] >> (n - first) & 1)
+            fail("the memory answered with an error for '" +
+                 units[u]->buffers[n].name + "' (m_axi_" + std::to_string(n) +
+                 " of unit " + std::to_string(u) + ")");
+      const bool hasFailed = failed;
+      failed = false;
+      read(
+          at, [](Unit &unit) { return unit.registers.value == 0; },
+          "after errors were read");
+      failed |= hasFailed;
+    }
+    return !failed;
+  }
+
   /// Starts all units with so many elements and waits until they are done.
   bool run(const std::function<int64_t(Unit &)> &elements) {
     for (size_t k = 0; k < units[0]->buffers.size(); ++k) {
@@ -282,6 +310,8 @@ struct Bench {
         kStatus, [](Unit &unit) { return unit.registers.value == 1; },
         "at an interrupt");
     write(kStatus, [](Unit &) { return 1; });
+    if (!checkErrors())
+      return false;
     for (auto &unit : units) {
       if (unit->top->interrupt_o)
         fail("an interrupt is not taken back");
@@ -319,6 +349,8 @@ int main(int argc, char **argv) {
   int64_t single = 0;
   std::string reportPath = "report.txt", tracePath;
   const std::vector<rhz::BankFigures> figures = {RHZ_BANKS};
+  unsigned fault = 0;
+  std::pair<size_t, size_t> faulty;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     auto number = [&] { return std::strtoll(argv[++i], nullptr, 10); };
@@ -350,7 +382,11 @@ int main(int argc, char **argv) {
       buffer.group = number();
       buffer.in = argv[++i];
       buffer.out = argv[++i];
+      buffer.name = argv[++i];
       bench.units.back()->buffers.push_back(buffer);
+    } else if (arg == "--fault") { // in the middle of the last buffer
+      fault = unsigned(number());
+      faulty = {bench.units.size() - 1, bench.units.back()->buffers.size() - 1};
     }
   }
   report = std::fopen(reportPath.c_str(), "w");
@@ -389,6 +425,11 @@ int main(int argc, char **argv) {
   if (!bench.trace.isOpen())
     fail("cannot write '" + tracePath + "'");
 #endif
+  if (fault) {
+    const Buffer &buffer = bench.units[faulty.first]->buffers[faulty.second];
+    bench.banks[buffer.bank]->failAt(buffer.base + uint64_t(buffer.bytes / 2),
+                                     fault);
+  }
   auto start = std::chrono::steady_clock::now();
   bench.reset();
   bool good = bench.run([](Unit &unit) { return unit.elements; });

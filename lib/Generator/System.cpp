@@ -19,15 +19,15 @@ struct Signal {
   bool isInput;
   int64_t bits; ///< 0: those of the data, -1: one for each byte
 };
-constexpr Signal kReads[] = {{"arvalid", false, 1}, {"arready", true, 1},
-                             {"araddr", false, 64}, {"arlen", false, 8},
-                             {"rvalid", true, 1},   {"rready", false, 1},
-                             {"rdata", true, 0},    {"rlast", true, 1}};
+constexpr Signal kReads[] = {
+    {"arvalid", false, 1}, {"arready", true, 1}, {"araddr", false, 64},
+    {"arlen", false, 8},   {"rvalid", true, 1},  {"rready", false, 1},
+    {"rdata", true, 0},    {"rresp", true, 2},   {"rlast", true, 1}};
 constexpr Signal kWrites[] = {
     {"awvalid", false, 1}, {"awready", true, 1}, {"awaddr", false, 64},
     {"awlen", false, 8},   {"wvalid", false, 1}, {"wready", true, 1},
     {"wdata", false, 0},   {"wstrb", false, -1}, {"wlast", false, 1},
-    {"bvalid", true, 1},   {"bready", false, 1}};
+    {"bresp", true, 2},    {"bvalid", true, 1},  {"bready", false, 1}};
 constexpr Signal kRegisters[] = {
     {"awaddr", true, 12},  {"awvalid", true, 1}, {"awready", false, 1},
     {"wdata", true, 32},   {"wstrb", true, 4},   {"wvalid", true, 1},
@@ -35,6 +35,16 @@ constexpr Signal kRegisters[] = {
     {"bready", true, 1},   {"araddr", true, 12}, {"arvalid", true, 1},
     {"arready", false, 1}, {"rdata", false, 32}, {"rresp", false, 2},
     {"rvalid", false, 1},  {"rready", true, 1}};
+
+ArrayRef<Signal> signalsOf(const Mover &mover) {
+  return mover.isWrite ? ArrayRef(kWrites) : ArrayRef(kReads);
+}
+
+int64_t bitsOf(const Signal &signal, const Mover &mover) {
+  return signal.bits > 0   ? signal.bits
+         : signal.bits < 0 ? mover.dataWidth / 8
+                           : mover.dataWidth;
+}
 
 class System : rtl::Wiring {
 public:
@@ -46,14 +56,6 @@ private:
   rtl::ModuleOp unit;
   ArrayRef<Mover> movers;
 
-  static ArrayRef<Signal> signalsOf(const Mover &mover) {
-    return mover.isWrite ? ArrayRef(kWrites) : ArrayRef(kReads);
-  }
-  static int64_t bitsOf(const Signal &signal, const Mover &mover) {
-    return signal.bits > 0   ? signal.bits
-           : signal.bits < 0 ? mover.dataWidth / 8
-                             : mover.dataWidth;
-  }
   void addRegisters();
   void addMover(size_t k);
   void addUnit();
@@ -63,12 +65,18 @@ std::string masterOf(size_t k) { return "m_axi_" + std::to_string(k); }
 
 void System::addRegisters() {
   const auto count = int64_t(movers.size());
-  std::vector<std::string> writing;
-  for (auto [k, m] : llvm::enumerate(movers))
+  std::vector<std::string> writing, errors;
+  for (auto [k, m] : llvm::enumerate(movers)) {
     if (m.isWrite)
       writing.push_back("busy" + std::to_string(k));
+    errors.push_back("error" + std::to_string(k));
+  }
   concat("busy", writing, int64_t(writing.size()));
-  Ports in = {{"clk_i", "clk_i"}, {"rst_ni", "rst_ni"}, {"busy_i", "busy"}};
+  concat("errors", errors, count);
+  Ports in = {{"clk_i", "clk_i"},
+              {"rst_ni", "rst_ni"},
+              {"busy_i", "busy"},
+              {"errors_i", "errors"}};
   Outputs out = {{"interrupt_o", "interrupt_o", 1},
                  {"clear_no", "clear_n", 1},
                  {"start_o", "start", 1},
@@ -103,7 +111,7 @@ void System::addMover(size_t k) {
               {"start_i", "start"},
               {"base_i", base},
               {"items_i", "items"}};
-  Outputs out;
+  Outputs out = {{"error_o", "error" + std::to_string(k), 1}};
   for (const Signal &signal : signalsOf(m)) {
     const std::string at = master + "_" + signal.name;
     const std::string port = std::string("m_axi_") + signal.name;
@@ -192,6 +200,20 @@ void sizeMover(Mover &mover, int64_t lateCycles, double beatsPerCycle) {
     mover.depth = kBlockWords;
   mover.inFlight = kInFlight;
   static_assert(kPageBytes % kBurstBytes == 0);
+}
+
+int64_t wiresOf(const Mover &mover) {
+  int64_t wires = 0;
+  for (const Signal &signal : signalsOf(mover))
+    wires += bitsOf(signal, mover);
+  return wires;
+}
+
+int64_t wiresOfRegisters() {
+  int64_t wires = 1;
+  for (const Signal &signal : kRegisters)
+    wires += signal.bits;
+  return wires;
 }
 
 rtl::ModuleOp addSystem(rtl::ModuleOp unit, ArrayRef<Mover> movers,

@@ -97,12 +97,12 @@ Resources costOf(const Mover &mover, const CostContext &context) {
   c.outbuf(mover.depth, mover.dataWidth);
   if (mover.isWrite) {
     const int64_t flight = clog2(mover.inFlight + 1);
-    c.ff(double(2 * flight + 3));
+    c.ff(double(2 * flight + 4));
     c.luts(double(4 * flight));
     c.counter(ceilDiv(mover.beats(), mover.burst));
     c.counter(mover.burst);
   } else {
-    c.ff(double(1 + mover.dataWidth));
+    c.ff(double(2 + mover.dataWidth));
   }
   const int64_t bus = mover.busWords(), wide = mover.wide;
   if (bus % wide == 0 || wide % bus == 0) {
@@ -126,9 +126,9 @@ Resources costOfRegisters(int64_t movers, const CostContext &context) {
   constexpr int64_t kWord = 32;
   Counter c(context);
   const int64_t words = 2 * movers + 1;
-  c.ff(double(kWord * (words + 1) + 24));
-  // Enables, and a choice that is masked word by word.
-  c.luts(double(24 * words + 20));
+  c.ff(double(kWord * (words + 1) + 24 + movers));
+  // Enables, and a choice that is masked word by word; errors.
+  c.luts(double(24 * words + 20 + 3 * movers));
   return costOf(c.structure, context);
 }
 } // namespace rhizome::gen

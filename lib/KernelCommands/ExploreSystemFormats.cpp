@@ -30,8 +30,8 @@ static void markFront(SystemResult &result) {
     errors.push_back(0);
   llvm::sort(result.points, [&](const SystemPoint &a, const SystemPoint &b) {
     auto key = [&](const SystemPoint &p) {
-      return std::tuple(p.elementsPerS, -p.share, -errors[p.format], p.format,
-                        p.stages, p.sideBySide, p.isShared, p.lanes);
+      return std::tuple(p.elementsPerS, -p.share, -errors[p.format], -p.units,
+                        p.format, p.stages, p.sideBySide, p.isShared);
     };
     return key(a) < key(b);
   });

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From one lane's cycles and resources to a device full of them. Lanes go to
-// the die that has the most left; what stops the next one is the bound.
+// From one lane's cycles and resources to a device full of equal units of it,
+// which compile builds; what stops one more is the bound.
 #include "ExploreSystems.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
-#include <map>
 #include <set>
+#include <tuple>
 
 using namespace mlir;
 using namespace rhizome;
@@ -16,19 +16,19 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::gen;
 
 namespace {
-/// What the lanes are placed on.
-struct Place {
-  std::string name;
-  Resources routable;
-  int64_t crossings = 0; ///< borders between it and the memory's die
-  int64_t lanes = 0;
-};
-
 /// How a lane is built.
 struct Way {
   size_t stages = 0;
   int64_t copies = 1; ///< of the body of the largest nest
   bool isShared = true;
+  /// Words of a beat, or at most so many bits of a beat with as many as serve.
+  int64_t words = 1, beatBits = 0;
+};
+
+/// What a lane is with as many words in a beat.
+struct Lane {
+  int64_t words = 1, interval = 0;
+  bool isPortBound = false; ///< the border takes a twentieth of it, or more
 };
 
 class Explorer {
@@ -36,7 +36,8 @@ public:
   Explorer(const HardwareRequest &request, NumberedKernel &kernel,
            const planbuild::Targets &targets)
       : request(request), kernel(kernel), device(targets.devices[0]),
-        context(targets.places.places[0].context) {}
+        context(targets.places.places[0].context),
+        room(roomOf(targets.places, device, nullptr)) {}
   rhizome::Result<SystemResult> run();
 
 private:
@@ -44,14 +45,16 @@ private:
   NumberedKernel &kernel;
   const Device &device;
   const DeviceContext &context;
+  const SystemRoom room;
   SystemResult result;
 
   std::optional<hls::NestChoice> choiceFor(linalg::GenericOp op,
                                            int64_t iterations);
   std::vector<int64_t> copyCounts();
-  bool addLane(const Way &way, const hls::UnitOptions &plain);
-  void addSystems(SystemPoint point, const hls::KernelUnit &unit);
-  std::vector<Place> places() const;
+  void addLanes(Way way, const hls::UnitOptions &plain);
+  std::optional<Lane> addLane(const Way &way, const hls::UnitOptions &plain,
+                              const Lane *before = nullptr);
+  void addSystems(const SystemPoint &lane, const hls::KernelUnit &unit);
 };
 
 int64_t sizeOf(linalg::GenericOp op) {
@@ -122,194 +125,116 @@ std::vector<int64_t> Explorer::copyCounts() {
   return std::vector<int64_t>(counts.begin(), counts.end());
 }
 
-std::vector<Place> Explorer::places() const {
-  std::vector<Place> out;
-  auto add = [&](const std::string &name, const Budget &budget, int64_t at) {
-    Place place{name, {}, std::abs(at - device.dies.memory), 0};
-    for (size_t k = 0; k < kResourceNames.size(); ++k) {
-      auto share = device.routable.find(kResourceNames[k]);
-      place.routable.amount[k] =
-          available(budget, k) *
-          (share == device.routable.end() ? 1 : share->second);
-    }
-    out.push_back(std::move(place));
-  };
-  for (auto [i, die] : llvm::enumerate(device.dies.dies))
-    add(die.name, die.budget, int64_t(i));
-  if (out.empty())
-    add(device.name, context.budget, device.dies.memory);
-  return out;
-}
-
-void Explorer::addSystems(SystemPoint point, const hls::KernelUnit &unit) {
-  if (!device.memory)
-    return;
+void Explorer::addSystems(const SystemPoint &lane,
+                          const hls::KernelUnit &unit) {
   const DeviceMemory &memory = *device.memory;
   // At the design's clock.
   const int64_t portBits = systemPortBits(context);
-  auto bitsOf = [](Value v) {
-    return int64_t(llvm::divideCeil(
-               getElementTypeOrSelf(v.getType()).getIntOrFloatBitWidth(), 8)) *
-           8;
-  };
   // Words of an element by stream.
-  std::vector<double> words;
-  int64_t wordBits = 8, mostWords = 1, total = 0;
-  for (const auto &streams : {unit.inStreams, unit.outStreams})
-    for (const hls::UnitStream &stream : streams) {
-      int64_t count = 0;
-      for (Value v : stream.tensors) {
-        count += cast<RankedTensorType>(v.getType()).getNumElements();
-        wordBits = std::max(wordBits, bitsOf(v));
-      }
-      if (stream.isOnce)
+  int64_t bits = 8, mostWords = 1, total = 0, streams = 0, residents = 0;
+  for (const auto *all : {&unit.inStreams, &unit.outStreams})
+    for (const hls::UnitStream &stream : *all) {
+      bits = std::max<int64_t>(bits, wordBits(stream.tensors));
+      // What stays comes through a channel of its own, for all units.
+      if (stream.isOnce) {
+        ++residents;
         continue;
-      words.push_back(double(count));
+      }
+      int64_t count = 0;
+      for (Value v : stream.tensors)
+        count += cast<RankedTensorType>(v.getType()).getNumElements();
+      ++streams;
       mostWords = std::max(mostWords, count);
       total += count;
     }
-  const auto streams = int64_t(words.size());
   const double bankBytes = context.memories[0].bankBytesPerS(context.clockMhz);
-  const double perLane = context.clockMhz * 1e6 / double(point.interval);
-  const double laneBytes = perLane * double(mostWords * wordBits) / 8;
+  const double perLane = context.clockMhz * 1e6 / double(lane.interval);
+  const double laneBytes = perLane * double(mostWords * bits) / 8;
   const int64_t mostLanes =
-      std::max<int64_t>(1, std::min(portBits / (wordBits * unit.words),
+      std::max<int64_t>(1, std::min(portBits / (bits * unit.words),
                                     int64_t(bankBytes / laneBytes)));
-  // The movers and registers of a unit, by its lanes.
-  std::map<int64_t, Resources> prices;
-  auto priceFor = [&](int64_t lanes) -> const Resources & {
-    auto [found, isNew] = prices.try_emplace(lanes);
-    if (!isNew)
-      return found->second;
-    std::vector<Mover> movers;
-    for (const auto &streams : {unit.inStreams, unit.outStreams})
-      for (const hls::UnitStream &stream : streams) {
-        Mover m;
-        m.isWrite = llvm::StringRef(stream.name).starts_with("m_");
-        m.isOnce = stream.isOnce;
-        m.lanes = stream.isOnce ? 1 : lanes;
-        m.wide = m.lanes * unit.words;
-        m.wordBits = 8;
-        m.row = 0;
-        for (Value v : stream.tensors) {
-          m.wordBits = std::max(m.wordBits, bitsOf(v));
-          m.row += llvm::divideCeil(
-                       cast<RankedTensorType>(v.getType()).getNumElements(),
-                       unit.words) *
-                   unit.words;
-        }
-        m.row *= m.lanes;
-        sizeMover(m, context);
-        movers.push_back(std::move(m));
-      }
-    return found->second = priceOf(movers, context.cost);
-  };
-  // What stays comes through a channel of its own, for all units.
-  const int64_t residents = llvm::count_if(
-      unit.inStreams, [](const hls::UnitStream &s) { return s.isOnce; });
-
-  std::vector<Place> on = places();
-  auto unitsOf = [&](int64_t lanes) {
-    return int64_t(llvm::divideCeil(lanes, mostLanes));
-  };
-  // Lanes are spread over as few units as possible.
-  auto split = [&](int64_t lanes) {
-    std::vector<int64_t> parts;
-    for (int64_t units = unitsOf(lanes); units > 0; --units) {
-      parts.push_back(int64_t(llvm::divideCeil(lanes, units)));
-      lanes -= parts.back();
-    }
-    return parts;
-  };
-  auto amount = [&](int64_t lanes, size_t k) {
-    double sum = double(lanes) * point.lane.amount[k];
-    for (int64_t part : split(lanes))
-      sum += priceFor(part).amount[k];
-    return sum;
-  };
-  struct Use {
-    double share = 0;
-    size_t kind = 0;
-  };
-  auto useOf = [&](const Place &place, int64_t lanes) {
-    Use most;
-    for (size_t k = 0; k < kResourceNames.size(); ++k) {
-      const double need = amount(lanes, k), of = place.routable.amount[k];
-      const double share = need <= 0 ? 0 : of > 0 ? need / of : 1e9;
-      if (share > most.share)
-        most = {share, k};
-    }
-    return most;
-  };
-  auto channelsOf = [&] {
-    int64_t n = residents;
-    for (const Place &place : on)
-      n += unitsOf(place.lanes) * streams;
-    return n;
-  };
-  auto wiresOf = [&] {
-    int64_t wires = 0;
-    for (const Place &place : on)
-      if (place.crossings > 0)
-        wires += unitsOf(place.lanes) * streams * (portBits + 2);
-    return wires;
-  };
-  std::vector<SystemPoint> all;
-  for (;;) {
-    // The die that is least full afterwards.
-    Place *best = nullptr;
-    Use least{INFINITY, 0};
-    for (Place &place : on)
-      if (Use use = useOf(place, place.lanes + 1); use.share < least.share) {
-        least = use;
-        best = &place;
-      }
-    if (least.share > 1) {
-      const double share = 100 * useOf(*best, best->lanes).share;
-      point.bound = llvm::formatv(
-          "{0} of {1}: {2:f1} % of what routes is used, a lane more needs "
-          "{3:f1} %",
-          kResourceNames[least.kind], best->name, share, 100 * least.share);
-      break;
-    }
-    ++best->lanes;
-    if (const int64_t channels = channelsOf(); channels > memory.banks) {
-      point.bound = llvm::formatv("the {0} channels of {1}: a lane more needs "
-                                  "{2}",
-                                  memory.banks, memory.name, channels);
-      break;
-    }
-    if (device.dies.wires > 0 && wiresOf() > device.dies.wires) {
-      point.bound =
-          llvm::formatv("the {0} wires between dies: a lane more needs {1}",
-                        device.dies.wires, wiresOf());
-      break;
-    }
-    SystemPoint &p = all.emplace_back(point);
-    p.share = 0;
-    double rate = 0;
-    for (const Place &place : on) {
-      p.lanes += place.lanes;
-      p.units += unitsOf(place.lanes);
-      p.share = std::max(p.share, useOf(place, place.lanes).share);
-      // Lanes of one unit take a channel's beats together.
-      for (int64_t lanes : split(place.lanes)) {
-        const double asked = double(lanes) * laneBytes;
-        p.channelLoad = std::max(p.channelLoad, asked / bankBytes);
-        rate += double(lanes) * perLane * std::min(1.0, bankBytes / asked);
-      }
-    }
-    p.channels = channelsOf();
-    p.elementsPerS = rate;
-    p.operationsPerS = rate * double(result.operations);
-    p.bytesPerS = rate * double(total * wordBits) / 8;
+  auto channelsOf = [&](int64_t units) { return residents + units * streams; };
+  std::vector<SystemUnit> sizes; ///< by lanes, from 1
+  for (int64_t lanes = 1; lanes <= mostLanes + 1; ++lanes) {
+    const std::vector<Mover> movers = moversOf(unit, lanes, context);
+    Resources all = priceOf(movers, context.cost);
+    for (size_t k = 0; k < kResourceNames.size(); ++k)
+      all.amount[k] += double(lanes) * lane.lane.amount[k];
+    sizes.push_back(asSystemUnit(all, movers));
   }
-  for (SystemPoint &p : all)
-    p.bound = &p == &all.back() ? point.bound : "";
-  result.points.insert(result.points.end(), all.begin(), all.end());
+  // Why there are no such systems; "": there are.
+  auto obstacleTo = [&](int64_t units, int64_t lanes) -> std::string {
+    if (lanes > mostLanes)
+      return llvm::formatv("a unit has at most {0} lanes: {1}", mostLanes,
+                           mostLanes == portBits / (bits * unit.words)
+                               ? "more words than a beat of its ports has"
+                               : "more would wait for their channel");
+    if (const int64_t channels = channelsOf(units); channels > memory.banks)
+      return llvm::formatv("{0} has {1} channels, and they need {2}",
+                           memory.name, memory.banks, channels);
+    return layOut(sizes[size_t(lanes - 1)], units, room).obstacle;
+  };
+  auto within = [](int64_t units, int64_t lanes) {
+    return llvm::formatv("{0} unit{1} of {2} lane{3}: ", units,
+                         units == 1 ? "" : "s", lanes, lanes == 1 ? "" : "s")
+        .str();
+  };
+  auto rank = [](const SystemPoint &p) {
+    return std::tuple(p.elementsPerS, -p.share, -p.units);
+  };
+  std::optional<size_t> fastest;
+  for (int64_t lanes = 1; lanes <= mostLanes; ++lanes)
+    for (int64_t units = 1; channelsOf(units) <= memory.banks; ++units) {
+      const SystemLayout layout = layOut(sizes[size_t(lanes - 1)], units, room);
+      if (!layout.obstacle.empty())
+        break;
+      SystemPoint p = lane;
+      p.lanes = units * lanes;
+      p.units = units;
+      p.share = layout.share;
+      for (auto [die, has] : llvm::zip_equal(room.dies, layout.dies))
+        p.dies.push_back(
+            {die.name, has.units, has.share, kResourceNames[has.kind]});
+      const double asked = double(lanes) * laneBytes;
+      p.channelLoad = asked / bankBytes;
+      p.channels = channelsOf(units);
+      p.elementsPerS =
+          double(p.lanes) * perLane * std::min(1.0, bankBytes / asked);
+      p.operationsPerS = p.elementsPerS * double(result.operations);
+      p.bytesPerS = p.elementsPerS * double(total * bits) / 8;
+      if (!fastest || rank(p) > rank(result.points[*fastest]))
+        fastest = result.points.size();
+      result.points.push_back(std::move(p));
+    }
+  if (!fastest)
+    return;
+  SystemPoint &best = result.points[*fastest];
+  const int64_t lanes = best.lanes / best.units;
+  best.bound =
+      within(best.units + 1, lanes) + obstacleTo(best.units + 1, lanes) + "; " +
+      within(best.units, lanes + 1) + obstacleTo(best.units, lanes + 1);
 }
 
-bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
+/// A lane with one word in a beat; where its ports bind, with more, while that
+/// makes it faster by a twentieth.
+void Explorer::addLanes(Way way, const hls::UnitOptions &plain) {
+  way.words = std::max<int64_t>(1, request.unit.words);
+  std::optional<Lane> lane = addLane(way, plain);
+  if (request.unit.words > 0)
+    return;
+  way.words = 0;
+  for (way.beatBits = 16;
+       lane && lane->isPortBound && way.beatBits <= systemPortBits(context);
+       way.beatBits *= 2)
+    if (std::optional<Lane> wider = addLane(way, plain, &*lane))
+      lane = wider;
+}
+
+/// Adds the systems of a lane, if it can be built and is better than the one
+/// before.
+std::optional<Lane> Explorer::addLane(const Way &way,
+                                      const hls::UnitOptions &plain,
+                                      const Lane *before) {
   OwningOpRef<ModuleOp> module = kernel.integerModule->clone();
   func::FuncOp func;
   for (auto f : module->getOps<func::FuncOp>())
@@ -319,6 +244,9 @@ bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
   hls::UnitOptions options = plain;
   options.stages = way.stages;
   options.isShared = way.isShared;
+  options.words = way.words;
+  if (way.words == 0)
+    options.beatBits = way.beatBits;
   hls::KernelParts parts = hls::partsOf(func);
   int64_t most = 0;
   for (linalg::GenericOp nest : parts.nests)
@@ -327,7 +255,7 @@ bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
   for (linalg::GenericOp nest : parts.nests) {
     auto choice = choiceFor(nest, most / way.copies);
     if (!choice)
-      return false;
+      return std::nullopt;
     int64_t copies = 1;
     std::string text = nameOf(*nest.getOperation()) + "=";
     for (auto [loop, n] : llvm::enumerate(choice->copies)) {
@@ -349,10 +277,21 @@ bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
   auto unit = hls::buildKernelUnit(func, "lane", gen::paceFor(context),
                                    context.cost, options, b);
   if (failed(unit))
-    return false;
+    return std::nullopt;
+  const int64_t border = unit->isDataflow
+                             ? std::max(unit->readCycles, unit->writeCycles)
+                             : unit->readCycles + unit->writeCycles;
+  constexpr int64_t kWorth = 20;
+  Lane lane{unit->words, unit->cycles(),
+            unit->isDataflow ? border >= unit->cycles()
+                             : border * kWorth >= unit->cycles()};
+  if (before && (lane.words <= before->words ||
+                 lane.interval * kWorth > before->interval * (kWorth - 1)))
+    return std::nullopt;
   point.stages = int64_t(way.stages);
   point.sideBySide = way.copies;
   point.isShared = way.isShared;
+  point.words = unit->words;
   point.interval = unit->cycles();
   point.slowest = !unit->isDataflow ? "read, compute and write in turn"
                   : unit->readCycles == point.interval    ? "read"
@@ -360,8 +299,8 @@ bool Explorer::addLane(const Way &way, const hls::UnitOptions &plain) {
                                                           : "write";
   point.lane =
       costOf(hls::structureOf(unit->module, context.cost), context.cost);
-  addSystems(std::move(point), *unit);
-  return true;
+  addSystems(point, *unit);
+  return lane;
 }
 
 rhizome::Result<SystemResult> Explorer::run() {
@@ -379,8 +318,8 @@ rhizome::Result<SystemResult> Explorer::run() {
   for (int64_t copies : copyCounts()) {
     for (size_t stages : std::set<size_t>{0, 1, 2, 3, nests})
       if (stages <= nests)
-        addLane({stages, copies, true}, *plain);
-    addLane({0, copies, false}, *plain);
+        addLanes({stages, copies, true}, *plain);
+    addLanes({0, copies, false}, *plain);
   }
   if (result.points.empty())
     return Failure(Failure::Kind::Infeasible,

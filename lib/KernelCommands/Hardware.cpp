@@ -15,6 +15,7 @@
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 #include <cmath>
@@ -27,14 +28,6 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::gen;
 
 static constexpr const char *kUnit = "rhz_top";
-
-/// The bits of a word in a stream of these tensors.
-static unsigned wordBits(ArrayRef<Value> tensors) {
-  unsigned bits = 8;
-  for (Value v : tensors)
-    bits = std::max(bits, getElementTypeOrSelf(v).getIntOrFloatBitWidth());
-  return bits;
-}
 
 static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
                          int64_t lanes, const std::string &name) {
@@ -56,10 +49,12 @@ static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
   return out;
 }
 
-/// The plan of a unit on a device, without the names of files.
+/// The plan of a unit on a device, without the names of files. Of a system,
+/// `layout` says whether the device has room for it.
 static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
                    const UnitChoice &choice, const planbuild::Targets &targets,
-                   const gen::DeviceContext &device) {
+                   const gen::DeviceContext &device, const SystemRoom &room,
+                   SystemLayout &layout) {
   const int64_t lanes = choice.lanes;
   Plan plan;
   plan.kernel = describeKernel(kernel, unit);
@@ -93,7 +88,7 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
     amount *= double(lanes);
   std::vector<Mover> movers;
   if (choice.isSystem) {
-    movers = moversOf(*plan.kernel, node, device);
+    movers = moversOf(unit, lanes, device);
     cost += priceOf(movers, device.cost);
   }
   const Resources one = cost;
@@ -157,14 +152,36 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   plan.boundPerS = p.throughputPerS;
   plan.utilization = node.utilization;
   plan.nodes.push_back(std::move(node));
-  if (choice.isSystem)
-    addSystem(plan, movers, choice.units, targets.devices[0], device);
+  if (choice.isSystem) {
+    const SystemUnit each = asSystemUnit(one, movers);
+    layout = layOut(each, choice.units, room);
+    addSystem(plan, movers, choice.units, device);
+    if (layout.obstacle.empty() && room.dies.size() > 1)
+      addDies(plan, each, layout, room);
+  }
   return plan;
 }
 
-/// Refuses a unit that is larger than its device.
-static Refusals whyTooLarge(const Plan &plan) {
+/// Refuses a unit that is larger than its device, and a system for which the
+/// dies have no room.
+static Refusals whyTooLarge(const Plan &plan, const SystemLayout &layout) {
   Refusals refusals;
+  if (!layout.obstacle.empty()) {
+    const PlannedSystem &system = *plan.kernel->system;
+    const std::string what =
+        system.units == 1 ? plan.device + " has no room for a unit of "
+                          : llvm::formatv("{0} has no room for {1} units of ",
+                                          plan.device, system.units)
+                                .str();
+    return {{plan.kernel->name, "",
+             llvm::formatv("{0}{1} lane{2}: {3}", what, plan.kernel->lanes,
+                           plan.kernel->lanes == 1 ? "" : "s", layout.obstacle),
+             plan.kernel->lanes > 1
+                 ? "choose fewer --lanes or --units, or a narrower format; "
+                   "explore --systems finds how many fit"
+                 : "choose fewer --units, fewer copies, or a narrower "
+                   "format"}};
+  }
   for (const auto &[name, share] : plan.utilization)
     if (share > 1)
       refusals.push_back({plan.kernel->name, "",
@@ -229,6 +246,7 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
 namespace {
 /// A unit, if there are no refusals.
 struct Built {
+  HardwareRequest request; ///< with what was chosen
   NumberedKernel kernel;
   OwningOpRef<ModuleOp> holder;
   Plan plan;
@@ -246,7 +264,8 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   auto kernel = readNumbered(request.path, way.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
-  auto out = std::make_unique<Built>(Built{std::move(*kernel), {}, {}, {}});
+  auto out =
+      std::make_unique<Built>(Built{request, std::move(*kernel), {}, {}, {}});
   MLIRContext &context = *out->kernel.formats.context;
   context.loadDialect<rtl::RtlDialect>();
   OpBuilder b(&context);
@@ -277,11 +296,12 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   }
   rtl::ModuleOp top =
       lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
-  out->plan = planOf(out->kernel, *unit, request.unit, targets, device);
+  SystemLayout layout;
+  out->plan = planOf(out->kernel, *unit, request.unit, targets, device,
+                     roomOf(targets.places, targets.devices[0], goal), layout);
   if (request.unit.isSystem)
-    gen::addSystem(top, moversOf(*out->plan.kernel, out->plan.nodes[0], device),
-                   kSystem, b);
-  out->refusals = whyTooLarge(out->plan);
+    gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
+  out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
       (predicted.throughputPerS < goal->throughput ||
@@ -294,15 +314,102 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   return out;
 }
 
-/// What a unit leaves of its device, for one lane, less than estimates err.
-static Resources leftOf(const Plan &plan, const gen::DeviceContext &device) {
-  constexpr double kSafe = 0.9;
-  const double each = kSafe / double(plan.kernel->lanes);
+/// What a lane may have if all lanes and units have the same, a unit of a
+/// system on one die.
+static Resources roomOfLane(const UnitChoice &choice, const SystemRoom &room,
+                            const gen::DeviceContext &device) {
   Resources out;
-  out.lut() =
-      each * (gen::available(device.budget, 0) - double(plan.predicted.lut));
-  out.bram() = each * (gen::available(device.budget, 3) - plan.predicted.bram);
+  for (size_t k = 0; k < kResourceNames.size(); ++k) {
+    double most = gen::available(device.budget, k);
+    if (choice.isSystem) {
+      const auto dies = int64_t(room.dies.size());
+      double die = 0;
+      for (const SystemRoom::Die &one : room.dies)
+        die = std::max(die, one.routable.amount[k]);
+      most = std::min(room.all.amount[k] / double(choice.units),
+                      die / double(llvm::divideCeil(choice.units, dies)));
+    }
+    out.amount[k] = most / double(choice.lanes);
+  }
   return out;
+}
+
+/// What a unit leaves of that, less than estimates err.
+static Resources leftOf(const Plan &plan, const UnitChoice &choice,
+                        const Resources &room) {
+  constexpr double kSafe = 0.9;
+  const double lanes = double(choice.lanes * choice.units);
+  Resources out;
+  out.lut() = kSafe * (room.lut() - double(plan.predicted.lut) / lanes);
+  out.bram() = kSafe * (room.bram() - plan.predicted.bram / lanes);
+  return out;
+}
+
+/// The best way to build the nests that is built as promised, and, for goals
+/// without bounds, with a border that takes what the nests leave.
+static rhizome::Result<std::unique_ptr<Built>>
+chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
+          const planbuild::Targets &targets, const explore::Goal *goal,
+          const Resources &room, int64_t words) {
+  auto ways = parallelize(request, kernel, goal,
+                          targets.places.places[0].context, room, words);
+  if (!ways)
+    return ways.failure();
+  HardwareRequest chosen = request;
+  const bool isWide = words > 1 && request.unit.words == 0;
+  Refusals refusals;
+  // Estimates may promise too much.
+  for (const ParallelKernel &way : *ways) {
+    chosen.options = way.options;
+    // Which words the banks of the nests allow is known when they are built.
+    auto built = buildWay(chosen, way, targets, goal, isWide ? &room : nullptr);
+    if (!built)
+      return built.failure();
+    refusals = std::move((*built)->refusals);
+    if (!refusals.empty())
+      continue;
+    if (chosen.unit.words > 0 || !goal || goal->isBounded() ||
+        goal->kind == explore::Goal::Kind::MinResources)
+      return built;
+    // The border may have what the nests leave.
+    const Resources spare = leftOf((*built)->plan, request.unit, room);
+    auto wide = buildWay(chosen, way, targets, goal, &spare);
+    if (!wide)
+      return wide.failure();
+    const bool isFaster = (*wide)->refusals.empty() &&
+                          (*wide)->plan.predicted.intervalCycles <
+                              (*built)->plan.predicted.intervalCycles;
+    return isFaster ? std::move(wide) : std::move(built);
+  }
+  return Failure(Failure::Kind::Infeasible, std::move(refusals));
+}
+
+/// True if reading and writing take a twentieth of an element's cycles.
+static bool isBorderLong(const PlannedKernel &kernel) {
+  constexpr int64_t kWorth = 20;
+  const int64_t border = kernel.isDataflow
+                             ? std::max(kernel.readCycles, kernel.writeCycles)
+                             : kernel.readCycles + kernel.writeCycles;
+  return border * kWorth >= (kernel.isDataflow ? kernel.computeCycles
+                                               : border + kernel.computeCycles);
+}
+
+/// Whether a plan serves a bounded goal better than another that is within it.
+static bool isBetter(const Plan &a, const Plan &b, const explore::Goal &goal) {
+  auto share = [](const Plan &plan) {
+    double most = 0;
+    for (const auto &[name, used] : plan.utilization)
+      most = std::max(most, used);
+    return most;
+  };
+  switch (goal.kind) {
+  case explore::Goal::Kind::MaxThroughput:
+    return a.predicted.throughputPerS > b.predicted.throughputPerS;
+  case explore::Goal::Kind::MinLatency:
+    return a.predicted.latencyCycles < b.predicted.latencyCycles;
+  default:
+    return share(a) < share(b);
+  }
 }
 
 rhizome::Result<HardwareResult>
@@ -331,45 +438,41 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
     return Failure::refused(std::move(refusals));
-  auto ways = parallelize(request, *kernel, goal ? &*goal : nullptr, device);
-  if (!ways)
-    return ways.failure();
-  HardwareRequest chosen = request;
-  std::unique_ptr<Built> best;
-  Refusals refusals;
-  // Estimates may promise too much.
-  for (const ParallelKernel &way : *ways) {
-    chosen.options = way.options;
-    auto built = buildWay(chosen, way, *targets, goal ? &*goal : nullptr);
-    if (!built)
-      return built.failure();
-    refusals = std::move((*built)->refusals);
-    if (!refusals.empty())
-      continue;
-    best = std::move(*built);
-    // The border may have what the nests leave.
-    if (request.unit.words == 0 && goal && !goal->isBounded() &&
-        goal->kind != explore::Goal::Kind::MinResources) {
-      const Resources spare = leftOf(best->plan, device);
-      auto wide = buildWay(chosen, way, *targets, &*goal, &spare);
-      if (!wide)
-        return wide.failure();
-      if ((*wide)->refusals.empty() && (*wide)->plan.predicted.intervalCycles <
-                                           best->plan.predicted.intervalCycles)
-        best = std::move(*wide);
-    }
-    break;
+  const Resources room = roomOfLane(
+      request.unit,
+      roomOf(targets->places, targets->devices[0], goal ? &*goal : nullptr),
+      device);
+  const explore::Goal *wanted = goal ? &*goal : nullptr;
+  // The nests of copies for as many words a beat, built so.
+  auto choose = [&](int64_t words) {
+    return chooseWay(request, *kernel, *targets, wanted, room, words);
+  };
+  auto chosen = choose(std::max<int64_t>(1, request.unit.words));
+  // A goal may be met, or cheaper, with a border that takes fewer cycles.
+  const bool isOpen = request.unit.words == 0 && goal && goal->isBounded() &&
+                      (!chosen || isBorderLong(*(*chosen)->plan.kernel));
+  const hls::KernelParts parts = hls::partsOf(kernel->integers);
+  const int64_t beat =
+      int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
+      request.unit.lanes;
+  for (int64_t words = 2; isOpen && words * beat <= hls::UnitOptions().beatBits;
+       words *= 2) {
+    auto wide = choose(words);
+    if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
+      chosen = std::move(wide);
   }
-  if (!refusals.empty())
-    return Failure(Failure::Kind::Infeasible, std::move(refusals));
+  if (!chosen)
+    return chosen.failure();
+  std::unique_ptr<Built> best = std::move(*chosen);
   result.plan = std::move(best->plan);
   if (llvm::Error error = planbuild::checkHardware(*best->holder))
     return failureOf(std::move(error), Failure::Kind::Internal);
   if (request.output != "-") {
     result.package =
         request.output.empty() ? result.plan.model + ".rhz" : request.output;
-    if (llvm::Error error = writePackage(chosen, result.plan, *best->holder,
-                                         targets->devices[0], result))
+    if (llvm::Error error =
+            writePackage(best->request, result.plan, *best->holder,
+                         targets->devices[0], result))
       return failureOf(std::move(error), Failure::Kind::Environment);
   }
   result.seconds =

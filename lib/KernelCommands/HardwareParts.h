@@ -7,6 +7,7 @@
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "rhizome/Generator/System.h"
 #include "rhizome/KernelCommands/Hardware.h"
+#include "rhizome/KernelCommands/SystemDies.h"
 #include "rhizome/Package/PlannedKernel.h"
 
 namespace rhizome {
@@ -34,11 +35,13 @@ struct ParallelKernel {
   KernelOptions options; ///< with the orders of its sums
   std::vector<gen::hls::NestChoice> nests;
 };
-/// What serves a request best on a device, the best first; changes the kernel's
-/// integers. Without a goal or copies: as it is.
+/// What serves a request best on a device of which a lane may have `most`, the
+/// best first, if as many words pass the border in a cycle; changes the
+/// kernel's integers. Without a goal or copies: as it is.
 Result<std::vector<ParallelKernel>>
 parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
-            const explore::Goal *goal, const gen::DeviceContext &device);
+            const explore::Goal *goal, const gen::DeviceContext &device,
+            const gen::Resources &most, int64_t words);
 
 /// What the plan says of a kernel.
 PlannedKernel describeKernel(const NumberedKernel &kernel,
@@ -66,17 +69,25 @@ inline constexpr const char *kSystem = "rhz_system";
 int64_t systemPortBits(const gen::DeviceContext &device);
 /// Width, burst and buffer for the device's memory; the rest is set.
 void sizeMover(gen::Mover &mover, const gen::DeviceContext &device);
-/// What moves the streams of a node, in their order.
-std::vector<gen::Mover> moversOf(const PlannedKernel &kernel,
-                                 const PlannedNode &node,
+/// The bits of a word in a stream of these tensors.
+unsigned wordBits(llvm::ArrayRef<mlir::Value> tensors);
+/// What moves the streams of so many lanes of a unit, in their order.
+std::vector<gen::Mover> moversOf(const gen::hls::KernelUnit &unit,
+                                 int64_t lanes,
                                  const gen::DeviceContext &device);
 /// Of the movers of one unit, and its registers.
 gen::Resources priceOf(llvm::ArrayRef<gen::Mover> movers,
                        const gen::CostContext &context);
-/// The system in a plan of its unit: ports, registers, banks and dies of so
-/// many units, and the prediction with the memory.
+/// A unit of these resources and movers, as dies see it.
+SystemUnit asSystemUnit(const gen::Resources &resources,
+                        llvm::ArrayRef<gen::Mover> movers);
+/// The system in a plan of its unit: ports, registers and banks of so many
+/// units, and the prediction with the memory.
 void addSystem(Plan &plan, llvm::ArrayRef<gen::Mover> movers, int64_t units,
-               const Device &device, const gen::DeviceContext &context);
+               const gen::DeviceContext &context);
+/// Which die of the room has which unit, and what each is full of.
+void addDies(Plan &plan, const SystemUnit &unit, const SystemLayout &layout,
+             const SystemRoom &room);
 
 /// The cycles of a group if a memory may limit them; `streamBeats` of each
 /// port.

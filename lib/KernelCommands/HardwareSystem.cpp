@@ -41,30 +41,37 @@ void kernelcommands::sizeMover(Mover &mover, const DeviceContext &device) {
   gen::sizeMover(mover, late, rate);
 }
 
-std::vector<Mover> kernelcommands::moversOf(const PlannedKernel &kernel,
-                                            const PlannedNode &node,
+unsigned kernelcommands::wordBits(llvm::ArrayRef<mlir::Value> tensors) {
+  unsigned bits = 8;
+  for (mlir::Value v : tensors)
+    bits = std::max(
+        bits, mlir::getElementTypeOrSelf(v.getType()).getIntOrFloatBitWidth());
+  return bits;
+}
+
+std::vector<Mover> kernelcommands::moversOf(const hls::KernelUnit &unit,
+                                            int64_t lanes,
                                             const DeviceContext &device) {
   std::vector<Mover> movers;
-  auto add = [&](const std::vector<BorderPort> &ports, bool isWrite) {
-    for (const BorderPort &port : ports) {
+  for (const auto *streams : {&unit.inStreams, &unit.outStreams})
+    for (const hls::UnitStream &stream : *streams) {
       Mover m;
-      m.stream = port.port;
-      m.isWrite = isWrite;
-      m.isOnce = llvm::any_of(kernel.streams, [&](const PlannedStream &s) {
-        return s.port == port.port && s.isOnce;
-      });
-      m.wordBits = port.element.width();
-      m.wide = port.dataWidth / port.element.width();
-      m.row = port.elements();
-      m.lanes =
-          layoutOf(kernel, isWrite ? kernel.outputs : kernel.inputs, port.port)
-              .lanes;
+      m.stream = stream.name;
+      m.isWrite = streams == &unit.outStreams;
+      m.isOnce = stream.isOnce;
+      m.wordBits = wordBits(stream.tensors);
+      m.lanes = stream.isOnce ? 1 : lanes;
+      m.wide = unit.words * m.lanes;
+      m.row = 0;
+      for (mlir::Value v : stream.tensors)
+        m.row += int64_t(llvm::divideCeil(
+                     mlir::cast<mlir::RankedTensorType>(v.getType())
+                         .getNumElements(),
+                     unit.words)) *
+                 m.wide;
       sizeMover(m, device);
       movers.push_back(std::move(m));
     }
-  };
-  add(node.inputs, false);
-  add(node.outputs, true);
   return movers;
 }
 
@@ -74,6 +81,14 @@ Resources kernelcommands::priceOf(llvm::ArrayRef<Mover> movers,
   for (const Mover &m : movers)
     all += costOf(m, context);
   return all;
+}
+
+SystemUnit kernelcommands::asSystemUnit(const Resources &resources,
+                                        llvm::ArrayRef<Mover> movers) {
+  SystemUnit unit{resources, 0, wiresOfRegisters()};
+  for (const Mover &m : movers)
+    unit.memoryWires += wiresOf(m);
+  return unit;
 }
 
 /// Banks in turn, unit by unit; what is read once has one for all units.
@@ -183,8 +198,7 @@ static double moreLatency(const PlannedKernel &kernel,
 }
 
 void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
-                               int64_t units, const Device &device,
-                               const DeviceContext &context) {
+                               int64_t units, const DeviceContext &context) {
   PlannedNode &node = plan.nodes[0];
   PlannedKernel &kernel = *plan.kernel;
   const Memory &memory = context.memories[0];
@@ -210,11 +224,6 @@ void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
   }
   system.elements = addressOffset(int64_t(movers.size()));
   placePorts(system, memory.banks);
-  // One after the other on the dies, that of the memory first.
-  const auto &dies = device.dies.dies;
-  for (int64_t u = 0; u < units && !dies.empty(); ++u)
-    system.dies.push_back(
-        dies[size_t(int64_t(device.dies.memory) + u) % dies.size()].name);
 
   node.memories = {{memory.name, memory.banks, memory.bytesPerS,
                     memory.latencyNs, memory.turnaroundNs,
@@ -248,4 +257,28 @@ void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
   plan.predicted = p;
   plan.boundPerS = p.throughputPerS;
   kernel.system = std::move(system);
+}
+
+void kernelcommands::addDies(Plan &plan, const SystemUnit &unit,
+                             const SystemLayout &layout,
+                             const SystemRoom &room) {
+  PlannedNode &node = plan.nodes[0];
+  for (auto [die, has] : llvm::zip_equal(room.dies, layout.dies)) {
+    PlannedDie &planned = node.dies.emplace_back();
+    planned.name = die.name;
+    for (size_t k = 0; k < kResourceNames.size(); ++k) {
+      const std::string name = kResourceNames[k];
+      if (die.routable.amount[k] > 0)
+        planned.budget[name] = int64_t(die.routable.amount[k]);
+      if (const double used = double(has.units) * unit.resources.amount[k];
+          used > 0)
+        planned.resources[name] = std::round(1e6 * used) / 1e6;
+    }
+    if (node.dies.size() < room.dies.size()) {
+      planned.wires = has.wires;
+      planned.wiresAvailable = room.wires;
+    }
+  }
+  for (size_t die : layout.dieOf)
+    plan.kernel->system->dies.push_back(room.dies[die].name);
 }

@@ -8,6 +8,7 @@
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Package/SystemRegisters.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
@@ -304,7 +305,8 @@ std::string HostWriter::source() const {
         "#endif\n\nconst rhizome::host::Kernel &rhizome_kernel() {\n"
         "  static const rhizome::host::Kernel kernel = {\n      "
      << literal(name) << ", " << planned.lanes << ", "
-     << system.getInteger("units").value_or(1) << ",\n      {";
+     << system.getInteger("units").value_or(1) << ", "
+     << (planned.system ? errorsOffset(*planned.system) : 0) << ",\n      {";
   llvm::StringRef flags[] = {"false", "true"};
   for (auto [a, argument] : llvm::enumerate(arguments))
     os << (a ? ",\n       {" : "{") << literal(argument.name) << ", "
@@ -395,6 +397,45 @@ std::string HostWriter::page() const {
           }
     }
     os << (stream.isOnce ? ", once" : "") << " | " << bits << " |\n";
+  }
+  if (planned.system) {
+    os << "\n## The registers\n\nThe port `" << planned.system->control
+       << "` (AXI4-Lite) of each unit has:\n\n"
+          "| offset | |\n|---|---|\n"
+          "| 0x000 | bit 0 start, 1 done, 2 idle, 3 ready, 7 start again "
+          "(`ap_ctrl_hs`) |\n"
+          "| 0x004, 0x008, 0x00c | interrupts: all, which, which happened |\n";
+    std::string bits;
+    std::vector<std::string> words;
+    auto offsetOf = [](int64_t at) {
+      return "0x" + llvm::utohexstr(uint64_t(at), /*LowerCase=*/true, 3);
+    };
+    for (auto [k, port] : llvm::enumerate(planned.system->ports)) {
+      std::string names;
+      for (const PlannedStream &stream : planned.streams)
+        for (const std::string &tensor : stream.tensors)
+          if (stream.port == port.stream)
+            names += (names.empty() ? "`" : ", `") + tensor + "`";
+      os << llvm::formatv("| {0} | 64 bits: the address of the buffer of {1}, "
+                          "a multiple of 4 KiB |\n",
+                          offsetOf(port.offset), names);
+      bits += llvm::formatv("{0}{1} {2}", k ? ", " : "", k % 32, names);
+      if (k % 32 == 31 || k + 1 == planned.system->ports.size()) {
+        words.push_back(std::move(bits));
+        bits.clear();
+      }
+    }
+    os << "| " << offsetOf(planned.system->elements)
+       << " | the number of elements |\n";
+    for (auto [w, text] : llvm::enumerate(words))
+      os << "| " << offsetOf(errorsOffset(*planned.system) + int64_t(4 * w))
+         << " | what the memory answered with an error (SLVERR, DECERR) since "
+            "it was read last, bit by bit: "
+         << text << " |\n";
+    os << "\nOpenCL has no function that reads registers. A program of XRT has "
+          "one: give it as\n`read_register` of `rhz_host_options`, or "
+          "`--registers` a library with it, and a call\nfails that an error "
+          "of the memory has spoilt.\n";
   }
   os << "\nEach unit has two sets of buffers: while it computes on one, the "
         "other is filled or\nread. `rhizome_host.h` has the options: units, "

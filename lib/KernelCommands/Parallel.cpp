@@ -40,7 +40,8 @@ static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
 
 Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
     const HardwareRequest &request, const NumberedKernel &kernel,
-    const explore::Goal *goal, const gen::DeviceContext &device) {
+    const explore::Goal *goal, const gen::DeviceContext &device,
+    const gen::Resources &most, int64_t words) {
   const bool isServed =
       goal &&
       (goal->kind != explore::Goal::Kind::MinResources || goal->isBounded());
@@ -59,7 +60,10 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   int64_t border = 0;
   for (auto tensors : {&parts.inputs, &parts.outputs})
     for (Value v : *tensors)
-      border += cast<RankedTensorType>(v.getType()).getNumElements() + 1;
+      border +=
+          llvm::divideCeil(cast<RankedTensorType>(v.getType()).getNumElements(),
+                           words) +
+          1;
   for (linalg::GenericOp op : parts.nests) {
     auto same = cast<linalg::GenericOp>(formats.at(op));
     numbers.push_back(all.at(same));
@@ -81,8 +85,11 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
                      "the kernel has no nest '" + copies.nest + "'",
                      "explore lists them: their names, or numbers from 1");
   hls::ParallelLimits limits;
-  for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
-    limits.most.amount[k] = gen::available(device.budget, k);
+  // Copies that a user wants are refused when they are built.
+  limits.most = most;
+  if (!isServed)
+    for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
+      limits.most.amount[k] = gen::available(device.budget, k);
   if (goal && goal->isBounded()) {
     double seconds = goal->mostSeconds();
     if (goal->latency > 0)

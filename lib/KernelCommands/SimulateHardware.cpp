@@ -210,6 +210,38 @@ static llvm::Error keepMeasurement(const Package &package,
       llvm::formatv("{0:2}\n", llvm::json::Value(std::move(kept))).str());
 }
 
+/// Which port of a system has a memory that answers with an error.
+static llvm::Error chooseFault(llvm::StringRef text,
+                               const PlannedKernel &kernel, SimOptions &how) {
+  if (text.empty())
+    return llvm::Error::success();
+  auto usage = [&](const llvm::Twine &why) {
+    return ofKind(Failure::Kind::Usage, textError("--memory-error: " + why));
+  };
+  constexpr unsigned kSlverr = 2, kDecerr = 3;
+  const auto [tensor, response] = text.split('=');
+  how.fault = response == "decerr" ? kDecerr : kSlverr;
+  if (!response.empty() && response != "decerr" && response != "slverr")
+    return usage("'" + response +
+                 "' is no answer of AXI4; remedy: NAME, "
+                 "NAME=slverr or NAME=decerr");
+  if (!kernel.system)
+    return usage("the package has no memory; remedy: compile with --system");
+  std::string all;
+  for (const PlannedMover &port : kernel.system->ports)
+    for (const PlannedStream &stream : kernel.streams)
+      for (const std::string &name : stream.tensors) {
+        if (stream.port != port.stream)
+          continue;
+        all += (all.empty() ? "" : ", ") + name;
+        if (name == tensor)
+          how.faultyPort = port.port;
+      }
+  if (how.faultyPort.empty())
+    return usage("no buffer holds '" + tensor + "'; remedy: one of " + all);
+  return llvm::Error::success();
+}
+
 static llvm::Error simulateOpened(const HardwareRunRequest &request,
                                   const Package &package,
                                   HardwareRunResult &result) {
@@ -256,6 +288,8 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   how.trace = request.trace;
   how.progress = request.showProgress;
   how.isSerial = !planned.isDataflow;
+  if (llvm::Error error = chooseFault(request.memoryError, planned, how))
+    return error;
   const PlannedNode &node = result.plan.nodes.front();
   // A frame has an element for each lane; the last one is repeated.
   std::vector<std::vector<Tensor>> frames;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The system of plan.json's kernel, written and read.
 #include "rhizome/Package/PlannedSystem.h"
+#include "rhizome/Package/SystemRegisters.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,6 +49,7 @@ int64_t PlannedSystem::settledGroups() const {
 json::Value toJSON(const PlannedSystem &s) {
   json::Object registers{
       {"port", s.control}, {kControl, 0}, {"elements", s.elements}};
+  registers["errors"] = errorsOffset(s);
   for (auto [k, name] : enumerate(kInterrupts))
     registers[name] = int64_t(4 * (k + 1));
   return json::Object{{"kernel", s.kernel},

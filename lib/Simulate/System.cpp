@@ -58,6 +58,16 @@ Error writeGroups(const std::string &file, const PlannedMover &port,
   return writeBytes(file, bytes);
 }
 
+/// "D, u"
+std::string tensorsOf(const Plan &plan, const PlannedMover &port) {
+  std::string names;
+  for (const PlannedStream &stream : plan.kernel->streams)
+    if (stream.port == port.stream)
+      for (const std::string &tensor : stream.tensors)
+        names += (names.empty() ? "" : ", ") + tensor;
+  return names;
+}
+
 int64_t frameBytesOf(const BorderPort &port) {
   return port.beats() * int64_t(port.dataWidth / 8);
 }
@@ -120,7 +130,10 @@ Expected<SimResult> sim::runSystem(const Package &package,
       args.insert(args.end(),
                   {"--buffer", std::to_string(bank), std::to_string(at),
                    std::to_string(bytes), std::to_string(port.beats()),
-                   port.isWrite ? "-" : file, port.isWrite ? file : "-"});
+                   port.isWrite ? "-" : file, port.isWrite ? file : "-",
+                   tensorsOf(plan, port)});
+      if (u == 0 && port.port == options.faultyPort)
+        args.insert(args.end(), {"--fault", std::to_string(options.fault)});
       at += (bytes / kPage + 2) * kPage;
       if (port.isWrite)
         continue;
@@ -139,8 +152,10 @@ Expected<SimResult> sim::runSystem(const Package &package,
   if (!report)
     return report.takeError();
   if (!report->errors.empty())
-    return createStringError("the RTL of '%s' misbehaves in simulation: %s",
-                             package.dir().c_str(), report->errors.c_str());
+    return createStringError(
+        options.fault ? "'%s' in simulation: %s"
+                      : "the RTL of '%s' misbehaves in simulation: %s",
+        package.dir().c_str(), report->errors.c_str());
   SimResult result;
   result.buildSeconds = simulator->buildSeconds;
   result.simulator = simulator->program;

@@ -99,6 +99,11 @@ static json::Object memoryPortOf(const PlannedNode &node,
   };
 }
 
+/// A unit of a kernel's system in vendors' tools.
+static std::string unitName(size_t unit) {
+  return "rhz_kernel_" + std::to_string(unit);
+}
+
 /// Port `index` of a kernel's system.
 static json::Object masterOf(const PlannedNode &node, const PlannedMover &port,
                              size_t index) {
@@ -134,7 +139,7 @@ static void addSystem(json::Object &values, const PlannedNode &node,
       masters.push_back(std::move(master));
     }
   for (int64_t u = 0; system && u < system->units; ++u) {
-    const std::string name = "rhz_kernel_" + std::to_string(u);
+    const std::string name = unitName(size_t(u));
     units.push_back(json::Object{
         {"unit", name},
         {"die", system->dies.empty() ? "" : system->dies[size_t(u)]},
@@ -230,6 +235,9 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
       if (actor.die == die.name)
         cells.push_back(cell + "/u_to");
     }
+    for (size_t u = 0; system && u < system->dies.size(); ++u)
+      if (system->dies[u] == die.name)
+        cells.push_back(unitName(u));
     if (!cells.empty())
       dies.push_back(
           json::Object{{"die", die.name}, {"cells", std::move(cells)}});

@@ -3,7 +3,8 @@
 // it out as a stream: rounds of Words beats as in rhz_mem_rounds. A burst is asked
 // for once the output buffer has places for all its beats, so that the memory never
 // waits for us. A beat that arrives in cycle t is visible from t + Latency on;
-// Latency = 1 + V.
+// Latency = 1 + V. error_o is high for a cycle after one that came with SLVERR or
+// DECERR.
 module rhz_mem_source #(
   parameter int DataWidth = 64,
   parameter int Words     = 4,
@@ -25,7 +26,9 @@ module rhz_mem_source #(
   input  logic                 m_axi_rvalid,
   output logic                 m_axi_rready,
   input  logic [DataWidth-1:0] m_axi_rdata,
+  input  logic [1:0]           m_axi_rresp,
   input  logic                 m_axi_rlast,
+  output logic                 error_o,
   output logic                 out_valid_o,
   input  logic                 out_ready_i,
   output logic [DataWidth-1:0] out_data_o
@@ -46,7 +49,7 @@ module rhz_mem_source #(
   logic fire, last, pop, more, credit, unused;
   logic full_fits_q, last_fits_q;
   logic [RoomWidth-1:0] room_q, room_d, length;
-  assign unused = &{1'b0, m_axi_rlast, more, credit};
+  assign unused = &{1'b0, m_axi_rlast, m_axi_rresp[0], more, credit};
   rhz_mem_rounds #(
     .DataWidth(DataWidth), .Words(Words), .Burst(Burst), .Lanes(Lanes), .Once(Once)
   ) u_rounds (
@@ -74,8 +77,13 @@ module rhz_mem_source #(
   logic [DataWidth-1:0] data_q;
   assign m_axi_rready = 1'b1;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) push_q <= 1'b0;
-    else         push_q <= m_axi_rvalid;
+    if (!rst_ni) begin
+      push_q  <= 1'b0;
+      error_o <= 1'b0;
+    end else begin
+      push_q  <= m_axi_rvalid;
+      error_o <= m_axi_rvalid && m_axi_rresp[1];
+    end
   end
   always_ff @(posedge clk_i) data_q <= m_axi_rdata;
   rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_outbuf (

@@ -3,7 +3,8 @@
 // start_i: rounds of Words beats as in rhz_mem_rounds. A burst is asked for once all
 // its beats are in the input buffer, so that it never holds up the memory; its data
 // may come before its request is taken. At most InFlight bursts have no answer.
-// busy_o falls when the last one has its answer.
+// busy_o falls when the last one has its answer. error_o is high for a cycle after
+// an answer that is SLVERR or DECERR.
 module rhz_mem_writer #(
   parameter int DataWidth = 64,
   parameter int Words     = 4,
@@ -18,6 +19,7 @@ module rhz_mem_writer #(
   input  logic [63:0]            base_i,
   input  logic [31:0]            items_i,
   output logic                   busy_o,
+  output logic                   error_o,
   input  logic                   in_valid_i,
   output logic                   in_ready_o,
   input  logic [DataWidth-1:0]   in_data_i,
@@ -30,6 +32,7 @@ module rhz_mem_writer #(
   output logic [DataWidth-1:0]   m_axi_wdata,
   output logic [DataWidth/8-1:0] m_axi_wstrb,
   output logic                   m_axi_wlast,
+  input  logic [1:0]             m_axi_bresp,
   input  logic                   m_axi_bvalid,
   output logic                   m_axi_bready
 );
@@ -71,6 +74,7 @@ module rhz_mem_writer #(
       flight_q     <= '0;
       few_q        <= 1'b1;
       busy_q       <= 1'b0;
+      error_o      <= 1'b0;
     end else begin
       fill_q       <= fill_d;
       full_there_q <= fill_d >= FillW'(FullLen);
@@ -78,6 +82,7 @@ module rhz_mem_writer #(
       flight_q     <= flight_d;
       few_q        <= flight_d != FlightW'(InFlight);
       busy_q       <= start_i || more || flight_q != '0;
+      error_o      <= answer && m_axi_bresp[1];
     end
   end
 
@@ -87,7 +92,7 @@ module rhz_mem_writer #(
   logic [BurstsW-1:0] unused_burst;
   logic [PlaceW-1:0] place_q;
   logic unused;
-  assign unused     = &{1'b0, unused_burst};
+  assign unused     = &{1'b0, m_axi_bresp[0], unused_burst};
   assign in_ready_o = credit;
   assign take       = in_valid_i && credit;
   rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_buffer (

@@ -25,7 +25,9 @@ module rhz_move_in #(
   input  logic                 m_axi_rvalid,
   output logic                 m_axi_rready,
   input  logic [DataWidth-1:0] m_axi_rdata,
+  input  logic [1:0]           m_axi_rresp,
   input  logic                 m_axi_rlast,
+  output logic                 error_o,
   output logic [Wide*Elem-1:0] m_axis_tdata,
   output logic                 m_axis_tvalid,
   input  logic                 m_axis_tready
@@ -40,8 +42,8 @@ module rhz_move_in #(
     .DataWidth(DataWidth), .Words(Ins), .Burst(Burst), .Lanes(Lanes), .Once(Once), .Depth(Depth)
   ) u_source (
     .clk_i, .rst_ni, .start_i, .base_i, .items_i, .m_axi_arvalid, .m_axi_arready,
-    .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata, .m_axi_rlast,
-    .out_valid_o(valid), .out_ready_i(ready), .out_data_o(beat)
+    .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast,
+    .error_o, .out_valid_o(valid), .out_ready_i(ready), .out_data_o(beat)
   );
   if (Bus == Wide) begin : gen_same
     assign m_axis_tdata  = beat;

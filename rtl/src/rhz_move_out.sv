@@ -19,6 +19,7 @@ module rhz_move_out #(
   input  logic [63:0]            base_i,
   input  logic [31:0]            items_i,
   output logic                   busy_o,
+  output logic                   error_o,
   input  logic [Wide*Elem-1:0]   s_axis_tdata,
   input  logic                   s_axis_tvalid,
   output logic                   s_axis_tready,
@@ -31,6 +32,7 @@ module rhz_move_out #(
   output logic [DataWidth-1:0]   m_axi_wdata,
   output logic [DataWidth/8-1:0] m_axi_wstrb,
   output logic                   m_axi_wlast,
+  input  logic [1:0]             m_axi_bresp,
   input  logic                   m_axi_bvalid,
   output logic                   m_axi_bready
 );
@@ -84,9 +86,9 @@ module rhz_move_out #(
     .DataWidth(DataWidth), .Words(Outs), .Burst(Burst), .Lanes(Lanes), .InFlight(InFlight),
     .Depth(Depth)
   ) u_writer (
-    .clk_i, .rst_ni, .start_i, .base_i, .items_i, .busy_o, .in_valid_i(valid),
+    .clk_i, .rst_ni, .start_i, .base_i, .items_i, .busy_o, .error_o, .in_valid_i(valid),
     .in_ready_o(ready), .in_data_i(beat), .m_axi_awvalid, .m_axi_awready, .m_axi_awaddr,
     .m_axi_awlen, .m_axi_wvalid, .m_axi_wready, .m_axi_wdata, .m_axi_wstrb, .m_axi_wlast,
-    .m_axi_bvalid, .m_axi_bready
+    .m_axi_bresp, .m_axi_bvalid, .m_axi_bready
   );
 endmodule

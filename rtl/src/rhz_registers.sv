@@ -7,6 +7,8 @@
 //   0x0c  which happened; a 1 that is written changes its bit
 //   0x10 + 12 n  address of buffer n, 64 bits, low half first
 //   0x10 + 12 Ports  items, 32 bits
+//   0x14 + 12 Ports  bit n: the memory answered port n with an error (cleared by
+//                    reading); ports from 32 on in the next words
 // A start resets the design (clear_no low), hands it the arguments and tells it to
 // start (start_o); it is done when no bit of busy_i is high.
 module rhz_registers #(
@@ -36,11 +38,13 @@ module rhz_registers #(
   output logic                clear_no,
   output logic                start_o,
   input  logic [Writers-1:0]  busy_i,
+  input  logic [Ports-1:0]    errors_i,
   output logic [64*Ports-1:0] bases_o,
   output logic [31:0]         items_o
 );
   // Arguments in words of 32 bits; after the two of an address is a gap.
   localparam int Args   = 2 * Ports + 1;
+  localparam int Faults = 5 + 3 * Ports;  // the first word of errors
   localparam int Resets = 16;  // cycles
   logic [32*Args-1:0] args_q;
   logic writes, reads, done_q, ready_q, again_q, starts_q, enable_q;
@@ -119,6 +123,16 @@ module rhz_registers #(
     end
   end
 
+  logic [Ports-1:0] errors_q;
+  for (genvar n = 0; n < Ports; n++) begin : gen_error
+    logic cleared;
+    assign cleared = reads && at_read == 10'(Faults + n / 32);
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) errors_q[n] <= 1'b0;
+      else         errors_q[n] <= errors_i[n] || (errors_q[n] && !cleared);
+    end
+  end
+
   logic [31:0] got;
   always_comb begin
     got = '0;
@@ -128,6 +142,8 @@ module rhz_registers #(
     if (at_read == 10'd3) got = {30'd0, events_q};
     for (int i = 0; i < Args; i++)
       if (at_read == 10'(4 + i + i / 2)) got = got | args_q[32*i +: 32];
+    for (int n = 0; n < Ports; n++)
+      if (at_read == 10'(Faults + n / 32)) got[n % 32] = errors_q[n];
   end
   always_ff @(posedge clk_i) if (reads) s_axi_rdata <= got;
   always_ff @(posedge clk_i) begin

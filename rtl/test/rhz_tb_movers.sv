@@ -48,6 +48,9 @@ module rhz_tb_movers #(
   logic awvalid, awready, wvalid, wready, wlast, bvalid, bready;
   logic [Wide*Elem-1:0] data;
   logic pass = 1;
+  // Errors of the memory, which must be passed on one by one.
+  logic read_fails = 0, write_fails = 0, read_failed = 0, write_failed = 0;
+  logic read_error, write_error;
   rhz_tb_memory #(
     .Width(BusIn), .Beats(Groups * StepIn), .Latency(7), .Stalls(Stalls), .Seed(Seed + 1),
     .File(File)
@@ -62,6 +65,7 @@ module rhz_tb_movers #(
     .clk_i(clk), .rst_ni(rst_n), .start_i(start), .base_i(Base), .items_i(32'(Groups * Lanes - Missing)),
     .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
     .m_axi_rvalid(rvalid), .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rlast(rlast),
+    .m_axi_rresp({read_fails, 1'b0}), .error_o(read_error),
     .m_axis_tdata(data), .m_axis_tvalid(mvalid), .m_axis_tready(mready)
   );
   assign svalid = mvalid && pass;
@@ -75,7 +79,8 @@ module rhz_tb_movers #(
     .busy_o(busy), .s_axis_tdata(data), .s_axis_tvalid(svalid), .s_axis_tready(sready),
     .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen),
     .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb),
-    .m_axi_wlast(wlast), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
+    .m_axi_wlast(wlast), .m_axi_bresp({write_fails, 1'b1}), .m_axi_bvalid(bvalid),
+    .m_axi_bready(bready), .error_o(write_error)
   );
 
   // The memory that is written: bursts and beats wait in queues of their own.
@@ -89,6 +94,11 @@ module rhz_tb_movers #(
   logic [BusOut:0] beat;
   always @(posedge clk) if (rst_n) begin
     if ((^{awvalid, wvalid, bready, arvalid, rready, busy, sready, mvalid}) === 1'bx) stop("X");
+    if ({read_error, write_error} !== {read_failed, write_failed}) stop("an error is lost");
+    read_failed  = rvalid && rready && read_fails;
+    write_failed = bvalid && bready && write_fails;
+    read_fails  <= now_and_then(90);
+    write_fails <= now_and_then(90);
     if (asks && {awvalid, awaddr, awlen} !== {1'b1, request}) stop("a request changes");
     if (holds && {wvalid, wlast, wdata} !== {1'b1, beat}) stop("a beat changes");
     asks = awvalid && !awready;

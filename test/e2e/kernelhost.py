@@ -107,6 +107,21 @@ cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code) {
 """
 
 
+# The registers of units: bits of errors that stay until they are read.
+REGISTERS = r"""
+#include <stdint.h>
+#include <stdlib.h>
+int32_t rhz_read_register(int32_t unit, uint32_t offset, uint32_t *value) {
+  static int reads;
+  const char *text = getenv("ERRORS");
+  if (offset != %d || !text)
+    return -1;
+  *value = unit == 0 && reads++ == 1 ? (uint32_t)atoi(text) : 0;
+  return 0;
+}
+"""
+
+
 def save(path, shape, numbers):
     """As numpy.save, in float64."""
     sizes = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
@@ -291,7 +306,8 @@ def kernel_host_program(suite):
     kernel.write_text(SUM)
     package = suite.work / "total.rhz"
     result = suite.run("compile", kernel, "--numbers", "fixed<6,10>",
-                       "--device", "xcu280", "--lanes", "3", "-o", package)
+                       "--device", "xcu280", "--lanes", "3", "--system", "-o",
+                       package)
     suite.check(result.status == 0, f"compile {result.message}",
                 result.command)
     program = build(suite, package, suite.work / "build")
@@ -304,15 +320,30 @@ def kernel_host_program(suite):
         PROGRAM % (groups[1], groups[0], groups[0]))
     (suite.work / "binary.c").write_text(BINARY)
     (suite.work / "units.c").write_text(UNITS)
+    (suite.work / "registers.c").write_text(
+        REGISTERS % (system.get("control", {}).get("errors", 0)))
     for command in (["cc", "-o", "binary", "binary.c", "-lOpenCL"],
                     ["cc", "-shared", "-fPIC", "-o", "units.so", "units.c"],
-                    ["env", cache_of(suite), "./binary", "sum.cl", "sum.bin"]):
+                    ["cc", "-shared", "-fPIC", "-o", "registers.so", "registers.c"],
+                ["env", cache_of(suite), "./binary", "sum.cl", "sum.bin"]):
         result = run_program(command, cwd=suite.work)
         suite.check(result.status == 0, f"a binary {result.message}",
                     result.command)
     for options in (("--units", "2", "--batch", "2"), ()):
         compare(suite, program, package, 1, 40, "--program",
                 str(suite.work / "sum.bin"), *options, elements=11)
+    for errors, status, wanted in (
+            ("0", 0, " elements on "), ("1", 1, "elements 0 to 5, on unit 0: "
+             "the card's memory answered with an error for 'u', 'w'"),
+            ("2", 1, "with an error for 'v'"), (None, 1, "cannot be read")):
+        result = run_program(
+            ["env", cache_of(suite), *([f"ERRORS={errors}"] if errors else []),
+             program, "--program", suite.work / "sum.bin", "-n", "11",
+             "--registers", suite.work / "registers.so"], cwd=suite.work)
+        suite.check(result.status == status and
+                    wanted in result.out + result.err,
+                    f"errors of the memory: {result.out} {result.err}",
+                    result.command)
     for options, status, wanted in (((), 0, ", 2 units,"),
                                     (("--units", "3"), 1,
                                      "has 2 of rhz_kernel, not 3")):

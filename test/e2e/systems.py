@@ -41,7 +41,8 @@ def simulated(suite, package, count, *stalls, within=0.03):
 
 def compiled(suite, kernel, name, *options, device="xcu280"):
     package = suite.work / f"{name}.rhz"
-    result = suite.run("compile", kernel, *NUMBERS, "--device", device,
+    numbers = () if "--numbers" in options else NUMBERS
+    result = suite.run("compile", kernel, *numbers, "--device", device,
                        "--system", *options, "-o", package)
     suite.check(result.status == 0, f"{name} {result.message}", result.command)
     return package
@@ -73,7 +74,7 @@ def described(suite, plan):
 def vendor_files(suite, package):
     """Goldens, Tcl in stubs, lint and Yosys."""
     node = package / "nodes/node0"
-    made = {f.relative_to(node).as_posix(): f for flow in ("vitis", "vivado")
+    made = {f.relative_to(node).as_posix(): f for flow in ("floorplan", "vitis", "vivado")
             for f in sorted((node / flow).glob("*"))}
     if os.environ.get("RHIZOME_UPDATE_GOLDENS"):
         shutil.rmtree(GOLDEN, ignore_errors=True)
@@ -100,6 +101,56 @@ def vendor_files(suite, package):
                 result.command)
 
 
+def memory_errors(suite, package):
+    """The memory answers with an error for one tensor: the run fails and names
+    it; the next one is well again."""
+    for tensor, port, options in (("u", "m_axi_0", ()), ("S", "m_axi_2", (
+            "--stalls-in", "30")), ("v=decerr", "m_axi_3", ())):
+        result = suite.run("simulate", package, "-n", 7, *options,
+                           "--memory-error", tensor)
+        suite.check(result.status == 1 and "the memory answered with an error "
+                    f"for '{tensor[0]}' ({port} of unit 0)" in result.err,
+                    f"{tensor}: {result.err}", result.command)
+    for options, wanted in (("w", "no buffer holds 'w'; remedy: one of u, D, "
+                             "S, v"), ("u=okay", "'okay' is no answer")):
+        result = suite.run("simulate", package, "--memory-error", options)
+        suite.check(result.status == 2 and wanted in result.err,
+                    f"{options}: {result.err}", result.command)
+
+
+def dies(suite, kernel):
+    """What explore --systems finds best, compile builds on the same dies; a unit
+    more is refused for the reason that explore names."""
+    found = suite.run("explore", kernel, *NUMBERS, "--device", "xcu280",
+                      "--systems", "--resident", "S", "--json")
+    best = (found.json or {}).get("best") or {"units": 1, "lanes": 1}
+    units = best["units"]
+    options = ["--resident", "S", "--lanes", str(best["lanes"] // units),
+               "--stages", str(best.get("stages")), "--words",
+               str(best.get("words", 1))]
+    for copies in best.get("copies", []):
+        options += ["--copies", copies]
+    # Copies of as many as there are.
+    package = compiled(suite, kernel, "best", *options, "--units", str(units))
+    plan = json.loads((package / "plan.json").read_text())
+    node, system = plan["nodes"][0], plan["kernel"]["system"]
+    share = {d["name"]: max(d["resources"].get(k, 0) / all for k, all in
+                            d["budget"].items()) for d in node["dies"]}
+    suite.check(
+        all(abs(share[d["name"]] - d["share"]) < 0.002 and d["share"] <= 1 and
+            system["dies"].count(d["name"]) == d["units"]
+            for d in best["dies"]) and len(system["dies"]) == units and
+        abs(plan["predicted"]["throughput_per_s"] / best["throughput_per_s"] -
+            1) < 0.02, f"{best} is built as explored: {share} {system['dies']} "
+        f"{plan['predicted']}", found.command)
+    result = suite.run("compile", kernel, *NUMBERS, "--device", "xcu280",
+                       "--system", *options, "--units", str(4 * units))
+    suite.check(result.status == 1 and "xcu280 has no room for" in result.err
+                and "SLR" in result.err and "remedy: choose fewer" in result.err,
+                f"units for which no die has room: {result.err}",
+                result.command)
+
+
 def kernel_system(suite):
     """A small kernel: lanes over a wide bus, stages, what stays, two units."""
     kernel = helmholtz_of(suite, 3)
@@ -116,6 +167,8 @@ def kernel_system(suite):
         result = suite.run("compile", kernel, *NUMBERS, *options)
         suite.check(result.status in (1, 2) and wanted in result.err,
                     f"{options}: {result.err}", result.command)
+    dies(suite, kernel)
+    memory_errors(suite, package)
     result = suite.run("simulate", package, "--four-state")
     suite.check(result.status == 1 and "in Verilator only" in result.err,
                 f"--four-state {result.err}", result.command)
@@ -134,6 +187,8 @@ def kernel_system_units(suite):
             (small, "words", "xcu280", "--words", "4", "--lanes", "3",
              "--stages", "2", "--resident", "S"),
             (sums, "bound", "xcu280", "--stages", "1", "--lanes", "16"),
+            (sums, "double", "xcu280", "--numbers", "double", "--stages", "1",
+             "--lanes", "64"),
             (sums, "serial-bound", "xcu280", "--lanes", "16"),
             (sums, "shared", "xcvu9p-slr", "--stages", "1", "--lanes", "8")):
         package = compiled(suite, kernel, name, *options, device=device)
@@ -141,9 +196,21 @@ def kernel_system_units(suite):
         plan = simulated(suite, package, 35, within=0.06 if name == "shared"
                          else 0.03)
         simulated(suite, package, 35, "--stalls-in", "30")
-        bound = "bound" in name or name == "shared"
+        bound = "bound" in name or name in ("shared", "double")
         suite.check((plan["bottleneck"] in ("hbm2", "ddr4")) == bound,
                     f"{name} is limited by {plan['bottleneck']}")
+
+
+    # A rate that one word a beat cannot reach.
+    package = suite.work / "rate.rhz"
+    result = suite.run("compile", sums, *NUMBERS, "--device", "xcu280", "--goal",
+                       "throughput=500000/s", "-o", package)
+    suite.check(result.status == 0, f"wide for a rate {result.message}",
+                result.command)
+    plan = simulated(suite, package, 5)
+    suite.check(plan["predicted"]["throughput_per_s"] >= 500000 and
+                all(s["words"] > 1 for s in plan["kernel"]["streams"]),
+                f"words for a rate: {plan['predicted']}")
 
 
 def kernel_system_large(suite):

@@ -4,6 +4,7 @@
 #include "Kernel.h"
 #include "Output.h"
 #include "rhizome/Support/Units.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace rhizome;
@@ -43,6 +44,31 @@ static void printParts(const PlannedKernel &kernel) {
   }
   llvm::outs() << "\n";
   memories.print();
+}
+
+/// The units and lanes of each die, and what it is full of.
+static void printUnits(const PlannedKernel &kernel, const PlannedNode &node) {
+  for (const PlannedDie &die : node.dies) {
+    const int64_t units = llvm::count(kernel.system->dies, die.name);
+    double most = 0;
+    std::string of;
+    for (auto &[name, used] : die.resources)
+      if (auto all = die.budget.find(name);
+          all != die.budget.end() && used > most * double(all->second)) {
+        most = used / double(all->second);
+        of = name;
+      }
+    llvm::outs() << "  die " << die.name << "   "
+                 << counted(units * kernel.lanes, "lane") << " in "
+                 << counted(units, "unit");
+    if (units)
+      llvm::outs() << ", " << percent(most) << " of the " << of
+                   << " that routes";
+    if (die.wires)
+      llvm::outs() << ", " << grouped(die.wires) << " of "
+                   << grouped(die.wiresAvailable) << " wires to the next";
+    llvm::outs() << "\n";
+  }
 }
 
 int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
@@ -86,7 +112,9 @@ int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
     llvm::outs() << separator << name << " " << percent(share);
     separator = ", ";
   }
-  llvm::outs() << "\n\n";
+  llvm::outs() << "\n";
+  printUnits(*plan.kernel, plan.nodes[0]);
+  llvm::outs() << "\n";
   printParts(*plan.kernel);
   return 0;
 }

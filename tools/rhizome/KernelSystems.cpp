@@ -31,9 +31,16 @@ static llvm::json::Value pointJson(const SystemResult &result,
   llvm::json::Object lane;
   for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
     lane[gen::kResourceNames[k]] = std::ceil(2 * p.lane.amount[k]) / 2;
+  llvm::json::Array dies;
+  for (const SystemPoint::Die &die : p.dies)
+    dies.push_back(llvm::json::Object{{"name", die.name},
+                                      {"units", die.units},
+                                      {"share", die.share},
+                                      {"resource", die.resource}});
   llvm::json::Object object{{"stages", p.stages},
                             {"products", p.products},
                             {"side_by_side", p.sideBySide},
+                            {"words", p.words},
                             {"shared", p.isShared},
                             {"copies", llvm::json::Array(p.copies)},
                             {"interval_cycles", p.interval},
@@ -47,6 +54,7 @@ static llvm::json::Value pointJson(const SystemResult &result,
                             {"bytes_per_s", p.bytesPerS},
                             {"channel_load", p.channelLoad},
                             {"share", p.share},
+                            {"dies", std::move(dies)},
                             {"pareto", p.isPareto},
                             {"bound", p.bound}};
   if (!result.formats.empty())
@@ -75,11 +83,11 @@ static std::string stagesOf(const SystemPoint &p) {
 
 /// The front, and each kind of lane as often as it fits.
 static void printLanes(const SystemResult &result) {
-  Table table({"stages", "products", "cycles", "lanes", "units", "channels",
-               "per second", "GOPS", "used", ""});
+  Table table({"stages", "products", "words", "cycles", "lanes", "units",
+               "channels", "per second", "GOPS", "used", ""});
   auto isSameLane = [](const SystemPoint &a, const SystemPoint &b) {
     return a.stages == b.stages && a.products == b.products &&
-           a.isShared == b.isShared;
+           a.words == b.words && a.isShared == b.isShared;
   };
   const SystemPoint *before = nullptr;
   for (const SystemPoint &p : result.points) {
@@ -90,10 +98,11 @@ static void printLanes(const SystemResult &result) {
       before = &p;
     if (!isFull && (!p.isPareto || !isFirst))
       continue;
-    table.add({stagesOf(p), grouped(p.products), grouped(p.interval),
-               grouped(p.lanes), grouped(p.units), grouped(p.channels),
-               rateText(p.elementsPerS), decimal(p.operationsPerS / 1e9, 1),
-               percent(p.share), p.isPareto ? "front" : ""});
+    table.add({stagesOf(p), grouped(p.products), grouped(p.words),
+               grouped(p.interval), grouped(p.lanes), grouped(p.units),
+               grouped(p.channels), rateText(p.elementsPerS),
+               decimal(p.operationsPerS / 1e9, 1), percent(p.share),
+               p.isPareto ? "front" : ""});
   }
   table.print();
 }
@@ -106,11 +115,11 @@ static std::string errorOf(const SystemFormat &format) {
 /// The front over all formats: of a lane that is on it many times the first
 /// and the most; and each format's fastest, with its bound.
 static void printFormats(const SystemResult &result) {
-  Table table({"format", "error", "stages", "copies", "cycles", "lanes",
-               "units", "per second", "used", "", "bound"});
-  using Lane = std::tuple<size_t, int64_t, int64_t, bool>;
+  Table table({"format", "error", "stages", "copies", "words", "cycles",
+               "lanes", "units", "per second", "used", "", "bound"});
+  using Lane = std::tuple<size_t, int64_t, int64_t, int64_t, bool>;
   auto laneOf = [](const SystemPoint &p) {
-    return Lane(p.format, p.stages, p.sideBySide, p.isShared);
+    return Lane(p.format, p.stages, p.sideBySide, p.words, p.isShared);
   };
   std::map<Lane, std::pair<size_t, size_t>> ends;
   std::vector<size_t> best(result.formats.size());
@@ -127,9 +136,9 @@ static void printFormats(const SystemResult &result) {
       continue;
     const SystemFormat &format = result.formats[p.format];
     table.add({format.format.str(), errorOf(format), stagesOf(p),
-               grouped(p.sideBySide), grouped(p.interval), grouped(p.lanes),
-               grouped(p.units), rateText(p.elementsPerS), percent(p.share),
-               p.isPareto ? "front" : "", p.bound});
+               grouped(p.sideBySide), grouped(p.words), grouped(p.interval),
+               grouped(p.lanes), grouped(p.units), rateText(p.elementsPerS),
+               percent(p.share), p.isPareto ? "front" : "", p.bound});
   }
   table.print();
   for (const SystemFormat &format : result.formats)
@@ -187,7 +196,7 @@ int cli::runKernelSystems(const SystemRequest &asked,
                << (numbers.empty() ? "best" : "fastest") << numbers << " on "
                << result.device << " at " << decimal(result.clockMhz, 3)
                << " MHz: " << grouped(best.lanes) << " lanes in "
-               << grouped(best.units) << " units, "
+               << counted(best.units, "unit") << ", "
                << rateText(best.elementsPerS) << " elements per second, "
                << decimal(best.operationsPerS / 1e9, 1) << " GOPS ("
                << grouped(result.operations) << " operations each)\n"
@@ -201,8 +210,19 @@ int cli::runKernelSystems(const SystemRequest &asked,
                << "  memory    " << decimal(best.bytesPerS / 1e9, 1)
                << " GB/s over " << grouped(best.channels)
                << " channels, the busiest at " << percent(best.channelLoad)
-               << "\n  bound     " << best.bound << "\n  built by  rhizome "
-               << "compile … --stages " << best.stages;
+               << "\n";
+  for (const SystemPoint::Die &die : best.dies)
+    if (best.dies.size() > 1 && die.units > 0)
+      llvm::outs() << "  die " << die.name << "  "
+                   << counted(die.units * best.lanes / best.units, "lane")
+                   << " in " << counted(die.units, "unit") << ", "
+                   << percent(die.share) << " of the " << die.resource
+                   << " that routes\n";
+  llvm::outs() << "  bound     " << best.bound << "\n  built by  rhizome "
+               << "compile … --system --units " << best.units << " --lanes "
+               << best.lanes / best.units << " --stages " << best.stages;
+  if (best.words > 1)
+    llvm::outs() << " --words " << best.words;
   for (const std::string &name : request.unit.residents)
     llvm::outs() << " --resident " << name;
   for (const std::string &copies : best.copies)

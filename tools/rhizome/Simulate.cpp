@@ -147,6 +147,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
     std::vector<std::string> inputs;
     DataRequest how;
     KernelOptions kernel;
+    std::string memoryError;
     bool json = false;
   };
   auto options = std::make_shared<Options>();
@@ -207,6 +208,13 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    ? ""
                    : "'" + path + "' ends in neither .fst nor .vcd";
       });
+  command
+      ->add_option(
+          "--memory-error", options->memoryError,
+          "of a kernel's system: the memory answers with an error in "
+          "the middle of a tensor's buffer, which the run must report; "
+          "slverr or decerr")
+      ->option_text("NAME[=slverr]");
   addKernelOptions(*command, options->kernel);
   addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
@@ -226,7 +234,8 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       checkOptions(*command, true,
                    {"--level", "--input", "--output", "--frames", "--seed",
                     "--json", "--stalls-in", "--stalls-out", "--four-state",
-                    "--trace", "--accept-changes", "--trust"});
+                    "--trace", "--memory-error", "--accept-changes",
+                    "--trust"});
       refuseKernelOptions(*command);
       if (options->request.level != Level::Rtl)
         throw CLI::ValidationError("--level", "of a kernel's package there is "
@@ -241,6 +250,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       kernel.stallsOut = options->request.stallsOut;
       kernel.fourState = options->request.fourState;
       kernel.trace = options->request.trace;
+      kernel.memoryError = options->memoryError;
       kernel.acceptChanges = options->request.acceptChanges;
       kernel.trust = options->request.trust;
       run = [kernel, options] {
@@ -248,6 +258,10 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       };
       return;
     }
+    if (command->count("--memory-error"))
+      throw CLI::ValidationError("--memory-error",
+                                 "only a kernel's package with a system has "
+                                 "such a memory");
     const bool isKernel = runsOnCpu(kind);
     checkOptions(
         *command, isKernel,

@@ -158,7 +158,8 @@ private:
   void start(Unit &unit, Set &set, void *const *arrays);
   void enqueueCompute(Unit &unit, Set &set, const std::vector<Event> &after,
                       Event &done);
-  void finish(Set &set, void *const *arrays);
+  std::string errorsOf(size_t unit);
+  void finish(size_t unit, Set &set, void *const *arrays);
   void drain();
 };
 
@@ -358,8 +359,10 @@ void Device::State::open(const void *const *arrays) {
   }
   batch = (batch + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
   units = std::vector<Unit>(countUnits());
-  for (size_t u = 0; u < units.size(); ++u)
+  for (size_t u = 0; u < units.size(); ++u) {
     prepare(units[u], u, arrays);
+    errorsOf(u); // those of someone before
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -447,8 +450,27 @@ void Device::State::start(Unit &unit, Set &set, void *const *arrays) {
   check(clFlush(reads.get()), "clFlush", "reading");
 }
 
+/// What the memory answered a unit with an error for, since the last call.
+std::string Device::State::errorsOf(size_t unit) {
+  std::string names;
+  if (!program || !options.read_register || kernel.errors == 0)
+    return names;
+  uint32_t bits = 0;
+  for (size_t s = 0; s < kernel.streams.size(); ++s) {
+    const auto offset = uint32_t(kernel.errors + s / 32 * 4);
+    if (s % 32 == 0 && options.read_register(options.context, int32_t(unit),
+                                             offset, &bits) != 0)
+      fail("the register " + std::to_string(offset) + " of unit " +
+           std::to_string(unit) + " cannot be read");
+    if (bits >> s % 32 & 1)
+      for (const Tensor &tensor : kernel.streams[s].tensors)
+        names += (names.empty() ? "'" : ", '") + tensor.name + "'";
+  }
+  return names;
+}
+
 /// Waits for a set's results and puts them into the arrays.
-void Device::State::finish(Set &set, void *const *arrays) {
+void Device::State::finish(size_t unit, Set &set, void *const *arrays) {
   if (set.count == 0)
     return;
   const std::vector<cl_event> events = listOf(set.reads);
@@ -456,6 +478,11 @@ void Device::State::finish(Set &set, void *const *arrays) {
         "clWaitForEvents",
         "elements " + std::to_string(set.first) + " to " +
             std::to_string(set.first + set.count - 1));
+  if (const std::string names = errorsOf(unit); !names.empty())
+    fail("elements " + std::to_string(set.first) + " to " +
+         std::to_string(set.first + set.count - 1) + ", on unit " +
+         std::to_string(unit) +
+         ": the card's memory answered with an error for " + names);
   for (size_t s = 0; s < kernel.streams.size(); ++s)
     if (!kernel.streams[s].isInput)
       unpack(kernel, kernel.streams[s], set.pages[s].get(), set.first,
@@ -488,19 +515,19 @@ void Device::State::compute(int64_t elements, void *const *arrays) {
   share = std::min(share, batch);
   try {
     int64_t turn = 0;
-    auto setOf = [&](int64_t n) -> std::pair<Unit &, Set &> {
-      Unit &unit = units[size_t(n) % units.size()];
-      return {unit, unit.sets[size_t(n) / units.size() % 2]};
+    auto unitOf = [&](int64_t n) { return size_t(n) % units.size(); };
+    auto setOf = [&](int64_t n) -> Set & {
+      return units[unitOf(n)].sets[size_t(n) / units.size() % 2];
     };
     for (int64_t first = 0; first < elements; first += share, ++turn) {
-      auto [unit, set] = setOf(turn);
-      finish(set, arrays);
+      Set &set = setOf(turn);
+      finish(unitOf(turn), set, arrays);
       set.first = first;
       set.count = std::min(share, elements - first);
-      start(unit, set, arrays);
+      start(units[unitOf(turn)], set, arrays);
     }
     for (int64_t left = 0; left < sets; ++left)
-      finish(setOf(turn + left).second, arrays);
+      finish(unitOf(turn + left), setOf(turn + left), arrays);
   } catch (...) {
     drain();
     throw;

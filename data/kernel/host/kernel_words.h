@@ -49,6 +49,9 @@ struct Argument {
 struct Kernel {
   std::string name;
   int64_t lanes, units; ///< elements side by side in a unit; units
+  /// Offset of the registers of errors, 0 without: bit n % 32 of word n / 32 is
+  /// set when the memory answers stream n with an error, until it is read.
+  uint32_t errors;
   std::vector<Argument> arguments;
   std::vector<Stream> streams; ///< as the program's arguments
   /// The kernel's machine code on dense arrays of integers; null without.

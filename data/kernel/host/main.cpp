@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 #include <fstream>
 #include <random>
 #include <stdexcept>
@@ -23,6 +24,10 @@ static const char kUsage[] =
     "  --platform NAME     an OpenCL platform, by a part of its name\n"
     "  --units N           units to use; all of the program\n"
     "  --batch N           elements in a buffer\n"
+    "  --registers FILE.so reads the units' registers, so that errors of the\n"
+    "                      memory are found: a library with the function\n"
+    "                      int32_t rhz_read_register(int32_t unit,\n"
+    "                      uint32_t offset, uint32_t *value)\n"
     "  -n, --elements N    elements; as many as the data have\n"
     "  --input FILE.npy    an array of float64 or float32, row-major: in the\n"
     "                      order of the inputs, or NAME=FILE.npy. Its first\n"
@@ -52,6 +57,26 @@ int64_t numberOf(const std::string &option, const std::string &text) {
   return value;
 }
 
+using ReadRegister = int32_t (*)(int32_t, uint32_t, uint32_t *);
+int32_t readRegister(void *context, int32_t unit, uint32_t offset,
+                     uint32_t *value) {
+  return (*static_cast<ReadRegister *>(context))(unit, offset, value);
+}
+
+/// The function of a library; `context` is its address.
+auto readerOf(const std::string &path, void *&context) {
+  static ReadRegister function;
+  void *library = dlopen(path.c_str(), RTLD_NOW);
+  if (!library)
+    fail("--registers: " + std::string(dlerror()));
+  function =
+      reinterpret_cast<ReadRegister>(dlsym(library, "rhz_read_register"));
+  if (!function)
+    fail("--registers: '" + path + "' has no function rhz_read_register");
+  context = &function;
+  return readRegister;
+}
+
 Options parse(int count, char **arguments) {
   Options options;
   for (int i = 1; i < count; ++i) {
@@ -72,6 +97,8 @@ Options parse(int count, char **arguments) {
           int32_t(std::min<int64_t>(numberOf(option, value), 1024));
     else if (option == "--batch")
       options.device.batch = numberOf(option, value);
+    else if (option == "--registers")
+      options.device.read_register = readerOf(value, options.device.context);
     else if (option == "-n" || option == "--elements")
       options.elements = numberOf(option, value);
     else if (option == "--seed")

@@ -24,6 +24,13 @@ typedef struct rhz_host_options {
   /* Elements in a buffer, of which each unit has two sets; 0: as many as take
    * about 4 MiB. */
   int64_t batch;
+  /* Reads a register of 32 bits of a unit of the program, by the means of the
+   * card's runtime, and returns 0 if it could. Then a call fails where the
+   * memory answered the FPGA with an error; NULL: that is not known, as OpenCL
+   * has no function for registers. */
+  int32_t (*read_register)(void *context, int32_t unit, uint32_t offset,
+                           uint32_t *value);
+  void *context; /* which read_register gets */
 } rhz_host_options;
 
 /* A kernel on an open device. It is used by one thread at a time. */

@@ -37,6 +37,10 @@ void sizeMover(Mover &mover, int64_t lateCycles, double beatsPerCycle);
 rtl::ModuleOp addSystem(rtl::ModuleOp unit, llvm::ArrayRef<Mover> movers,
                         llvm::StringRef name, mlir::OpBuilder &b);
 
+/// The wires of a mover's port, and those of the registers' with the interrupt.
+int64_t wiresOf(const Mover &mover);
+int64_t wiresOfRegisters();
+
 /// The resources of a mover, and of the registers for so many of them.
 Resources costOf(const Mover &mover, const CostContext &context);
 Resources costOfRegisters(int64_t movers, const CostContext &context);

@@ -58,6 +58,9 @@ struct HardwareRunRequest : KernelRunRequest {
   unsigned stallsIn = 0, stallsOut = 0; ///< percent of cycles
   bool fourState = false;               ///< Icarus, X is an error
   std::string trace;                    ///< a file for waveforms; "": none
+  /// A tensor at whose buffer the memory of a system answers with an error,
+  /// "u" or "u=decerr"; "": none.
+  std::string memoryError;
   bool acceptChanges = false, trust = false, showProgress = false;
 };
 

@@ -8,13 +8,22 @@
 #include <functional>
 
 namespace rhizome::kernelcommands {
-/// Lanes of the same unit. A unit has as many lanes as words fit into a beat of
-/// a memory channel's port; each of its streams has a channel of its own, from
-/// which or to which all lanes go with a beat each cycle.
+/// Equal units of equal lanes. A unit has at most as many lanes as words fit
+/// into a beat of a memory channel's port; each of its streams has a channel of
+/// its own, from which or to which all lanes go with a beat each cycle.
 struct SystemPoint {
+  /// What is on a die, and the largest share of what routes there.
+  struct Die {
+    std::string name;
+    int64_t units = 0;
+    double share = 0;
+    std::string resource;
+  };
+
   size_t format = 0;      ///< of the result's formats, if there are any
   int64_t stages = 0;     ///< 0: serial
   int64_t sideBySide = 1; ///< copies of the largest nest's body
+  int64_t words = 1;      ///< of a tensor in a beat of a stream
   int64_t products = 0;   ///< multiplications that a lane starts in a cycle
   bool isShared = true;   ///< tensors of a stage share memories
   std::vector<std::string> copies; ///< as --copies takes them
@@ -26,7 +35,8 @@ struct SystemPoint {
   double bytesPerS = 0;   ///< to and from memory
   double channelLoad = 0; ///< of the busiest channel's bandwidth
   double share = 0;       ///< the largest of any die's routable resources
-  std::string bound;      ///< why there is no lane more
+  std::vector<Die> dies;
+  std::string bound; ///< of a lane's fastest system: why it is no larger
   /// None is as fast at a smaller share, or with as small an error.
   bool isPareto = false;
 };
@@ -59,8 +69,9 @@ struct SystemResult {
 };
 
 /// Builds one lane for each format, number of stages and copies, prices it, and
-/// repeats it over the dies of the device as far as resources that route,
-/// wires between dies, channels and their bandwidth allow.
+/// puts units of it on the dies of the device, as `compile` does, as far as
+/// resources that route, wires between dies, channels and their bandwidth
+/// allow.
 Result<SystemResult> exploreSystems(const SystemRequest &request);
 
 /// The full systems of several formats as a picture: their rate over their

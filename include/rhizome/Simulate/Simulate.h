@@ -31,6 +31,10 @@ struct SimOptions {
   /// Of the system of a kernel: elements by which the last frame, a group of
   /// elements, is short.
   int64_t missing = 0;
+  /// Of the system of a kernel: the port whose buffer's middle the memory
+  /// answers with this response of AXI4, 2 or 3; "": none.
+  std::string faultyPort;
+  unsigned fault = 0;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
   /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only

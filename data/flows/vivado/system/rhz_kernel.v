@@ -123,14 +123,12 @@ module rhz_kernel (
   assign {{port}}_arburst = 2'b01;
   assign {{port}}_arcache = 4'b0011;
   assign {{port}}_arprot = 3'b000;
-  wire unused_{{port}} = &{{port}}_rresp;
 {{/is_write}}
 {{#is_write}}
   assign {{port}}_awsize = 3'd{{size_log2}};
   assign {{port}}_awburst = 2'b01;
   assign {{port}}_awcache = 4'b0011;
   assign {{port}}_awprot = 3'b000;
-  wire unused_{{port}} = &{{port}}_bresp;
 {{/is_write}}
 {{/masters}}
 
@@ -144,6 +142,7 @@ module rhz_kernel (
     .{{port}}_arvalid({{port}}_arvalid),
     .{{port}}_arready({{port}}_arready),
     .{{port}}_rdata({{port}}_rdata),
+    .{{port}}_rresp({{port}}_rresp),
     .{{port}}_rlast({{port}}_rlast),
     .{{port}}_rvalid({{port}}_rvalid),
     .{{port}}_rready({{port}}_rready),
@@ -158,6 +157,7 @@ module rhz_kernel (
     .{{port}}_wlast({{port}}_wlast),
     .{{port}}_wvalid({{port}}_wvalid),
     .{{port}}_wready({{port}}_wready),
+    .{{port}}_bresp({{port}}_bresp),
     .{{port}}_bvalid({{port}}_bvalid),
     .{{port}}_bready({{port}}_bready),
 {{/is_write}}

@@ -171,22 +171,18 @@ module rhz_kernel (
   assign m_axi_0_arburst = 2'b01;
   assign m_axi_0_arcache = 4'b0011;
   assign m_axi_0_arprot = 3'b000;
-  wire unused_m_axi_0 = &m_axi_0_rresp;
   assign m_axi_1_arsize = 3'd6;
   assign m_axi_1_arburst = 2'b01;
   assign m_axi_1_arcache = 4'b0011;
   assign m_axi_1_arprot = 3'b000;
-  wire unused_m_axi_1 = &m_axi_1_rresp;
   assign m_axi_2_arsize = 3'd6;
   assign m_axi_2_arburst = 2'b01;
   assign m_axi_2_arcache = 4'b0011;
   assign m_axi_2_arprot = 3'b000;
-  wire unused_m_axi_2 = &m_axi_2_rresp;
   assign m_axi_3_awsize = 3'd6;
   assign m_axi_3_awburst = 2'b01;
   assign m_axi_3_awcache = 4'b0011;
   assign m_axi_3_awprot = 3'b000;
-  wire unused_m_axi_3 = &m_axi_3_bresp;
 
   rhz_system u_system (
     .clk_i(ap_clk),
@@ -196,6 +192,7 @@ module rhz_kernel (
     .m_axi_0_arvalid(m_axi_0_arvalid),
     .m_axi_0_arready(m_axi_0_arready),
     .m_axi_0_rdata(m_axi_0_rdata),
+    .m_axi_0_rresp(m_axi_0_rresp),
     .m_axi_0_rlast(m_axi_0_rlast),
     .m_axi_0_rvalid(m_axi_0_rvalid),
     .m_axi_0_rready(m_axi_0_rready),
@@ -204,6 +201,7 @@ module rhz_kernel (
     .m_axi_1_arvalid(m_axi_1_arvalid),
     .m_axi_1_arready(m_axi_1_arready),
     .m_axi_1_rdata(m_axi_1_rdata),
+    .m_axi_1_rresp(m_axi_1_rresp),
     .m_axi_1_rlast(m_axi_1_rlast),
     .m_axi_1_rvalid(m_axi_1_rvalid),
     .m_axi_1_rready(m_axi_1_rready),
@@ -212,6 +210,7 @@ module rhz_kernel (
     .m_axi_2_arvalid(m_axi_2_arvalid),
     .m_axi_2_arready(m_axi_2_arready),
     .m_axi_2_rdata(m_axi_2_rdata),
+    .m_axi_2_rresp(m_axi_2_rresp),
     .m_axi_2_rlast(m_axi_2_rlast),
     .m_axi_2_rvalid(m_axi_2_rvalid),
     .m_axi_2_rready(m_axi_2_rready),
@@ -224,6 +223,7 @@ module rhz_kernel (
     .m_axi_3_wlast(m_axi_3_wlast),
     .m_axi_3_wvalid(m_axi_3_wvalid),
     .m_axi_3_wready(m_axi_3_wready),
+    .m_axi_3_bresp(m_axi_3_bresp),
     .m_axi_3_bvalid(m_axi_3_bvalid),
     .m_axi_3_bready(m_axi_3_bready),
     .s_axi_control_awaddr(s_axi_control_awaddr),

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registers of a system that follow from others.
+#pragma once
+
+#include "rhizome/Package/PlannedSystem.h"
+
+namespace rhizome {
+/// Offset of the ports' errors: bit n % 32 of word n / 32 is set when the memory
+/// answers port n with an error, until it is read.
+constexpr int64_t errorsOffset(const PlannedSystem &system) {
+  return system.elements + 4;
+}
+} // namespace rhizome
