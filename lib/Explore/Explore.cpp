@@ -48,7 +48,8 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
     place.context.residents = prices.residents;
     place.context.streaming = prices.streaming;
     place.context.batch = prices.batch;
-    place.context.ultraRows = prices.ultraRows && place.context.hasUltra();
+    place.context.ultraRows =
+        place.context.hasUltra() ? prices.ultraRows : UltraRows::None;
     place.context.isAlone = cluster.places.size() == 1 && !place.wire;
   }
   return cluster;
@@ -88,10 +89,14 @@ int64_t Steering::batch() const {
   return most;
 }
 
-bool Steering::wantsUltraRows() const {
-  return llvm::any_of(pins, [](const Pin &pin) {
-    return llvm::StringRef(pin.option).contains("rows=ultra");
-  });
+UltraRows Steering::ultraRows() const {
+  return llvm::any_of(
+             pins,
+             [](const Pin &pin) {
+               return llvm::StringRef(pin.option).contains("rows=ultra");
+             })
+             ? UltraRows::Also
+             : UltraRows::None;
 }
 
 /// Whether frames may wait for each other: none that is kept from one to the
@@ -473,7 +478,7 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   // Where blocks are still scarce, rows may leave them.
   if (lacking.blocks && hasUltra(cluster)) {
     MemoryPrices tried = prices;
-    tried.ultraRows = true;
+    tried.ultraRows = UltraRows::Instead;
     auto helps = consider(tried);
     if (failed(helps))
       return failure();
@@ -515,26 +520,26 @@ LogicalResult Pricing::batch(Result &result) {
   // It is long to simulate, and later with its first frame: it is tried where
   // it promises more than what promises miss.
   constexpr double kWorth = 0.9;
-  std::unique_ptr<Attempt> promising;
-  double least = result.seconds * kWorth;
-  auto consider = [&](bool ultraRows) {
-    MemoryPrices prices = pricesOf(result);
-    prices.batch = kMost;
-    prices.ultraRows = ultraRows;
-    auto tried = attempt(prices);
-    const double promise = tried->promise(least);
-    if (promise >= least * (1 - 1e-6))
-      return;
-    least = promise;
-    promising = std::move(tried);
-  };
-  consider(false);
-  // Whole frames are stored.
-  if (hasUltra(cluster))
-    consider(true);
-  if (!promising)
+  const double bound = result.seconds * kWorth;
+  MemoryPrices prices = pricesOf(result);
+  prices.batch = kMost;
+  most.reset(); // they are large: one at a time
+  auto tried = attempt(prices);
+  const double promise = tried->promise(bound);
+  if (promise >= bound)
     return success();
-  auto other = promising->run();
+  // Whole frames are stored, and may leave block RAM.
+  if (hasUltra(cluster)) {
+    tried.reset();
+    prices.ultraRows = UltraRows::Instead;
+    tried = attempt(prices);
+    if (tried->promise(promise) >= promise) {
+      tried.reset();
+      prices.ultraRows = result.ultraRows;
+      tried = attempt(prices);
+    }
+  }
+  auto other = tried->run();
   if (failed(other))
     return failure();
   keepBetter(result, std::move(*other), goal);
@@ -569,7 +574,7 @@ FailureOr<Result> Pricing::plan(double below) {
     prices.streaming = Streaming::All;
   if (mayBatch(network))
     prices.batch = steering.batch();
-  prices.ultraRows = steering.wantsUltraRows();
+  prices.ultraRows = steering.ultraRows();
   if (steering.lutsOfABlock > 0) {
     prices.lutsOfABlock = steering.lutsOfABlock;
     return attempt(prices)->run();

@@ -39,7 +39,8 @@ static std::vector<DeviceContext> devicesFor(const Goal &goal,
           devices.emplace_back(std::move(allowed.places[0].context));
       device.cost.lutsOfABlock = price;
       device.isAlone = !allowed.places[0].wire;
-      device.ultraRows = device.hasUltra();
+      if (device.hasUltra())
+        device.ultraRows = UltraRows::Also;
       if (!device.mayLoad())
         continue;
       device.residents = device.hasUltra() ? Residents::All : Residents::None;

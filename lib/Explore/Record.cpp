@@ -340,7 +340,7 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
         {result->lutsOfABlock,
          steering.wantsResident() ? Residents::All : Residents::None,
          steering.wantsStreamed() ? Streaming::All : Streaming::None,
-         steering.batch(), steering.wantsUltraRows()});
+         steering.batch(), steering.ultraRows()});
     OfferCache cache;
     Posed posed(base, allowed, steering, cache);
     result->refused = posed.menu.refused();

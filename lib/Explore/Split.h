@@ -31,7 +31,7 @@ struct MemoryPrices {
   gen::Residents residents = gen::Residents::None;
   gen::Streaming streaming = gen::Streaming::None;
   int64_t batch = 1;
-  bool ultraRows = false;
+  gen::UltraRows ultraRows = gen::UltraRows::None;
   bool operator==(const MemoryPrices &) const = default;
 };
 Cluster priced(Cluster cluster, const MemoryPrices &prices);

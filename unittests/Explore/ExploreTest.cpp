@@ -318,7 +318,7 @@ TEST(Explore, RowsAreInUltraRamWhereBlocksDoNotHoldThem) {
     SCOPED_TRACE(place.device + ": " + explore::describe(result->limit));
     EXPECT_EQ(result->fits && result->meetsGoal, ultras > 0);
     EXPECT_EQ(result->nodes[0].resources.uram() > 0, ultras > 0);
-    EXPECT_EQ(result->ultraRows, ultras > 0);
+    EXPECT_EQ(result->ultraRows != gen::UltraRows::None, ultras > 0);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 gen::DeviceContext deviceOf() {
   gen::DeviceContext device = test::testDevice();
   device.budget["uram"] = 64;
-  device.ultraRows = true;
+  device.ultraRows = gen::UltraRows::Also;
   device.cost.bramBits = 128;
   device.cost.bramPort = 8;
   device.cost.lutramBits = 0;

@@ -147,8 +147,8 @@ struct Steering {
   bool wantsStreamed() const;
   /// The most frames that such an option reads them once for.
   int64_t batch() const;
-  /// Whether an option has rows in UltraRAM.
-  bool wantsUltraRows() const;
+  /// Where rows may be: in UltraRAM, too, if an option has them there.
+  gen::UltraRows ultraRows() const;
 };
 
 /// The offer taken for an operation, or for a region that it is part of.
@@ -212,7 +212,7 @@ struct Result {
   gen::Streaming streaming = gen::Streaming::None;
   /// The most frames that could share them.
   int64_t batch = 1;
-  bool ultraRows = false; ///< whether rows could be in UltraRAM
+  gen::UltraRows ultraRows = gen::UltraRows::None;
   Limit limit;                 ///< what prevents a better plan, or any
   std::vector<Split> splits;   ///< in the network as the model has it
   std::vector<Repeat> repeats; ///< likewise

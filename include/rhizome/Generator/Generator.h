@@ -26,6 +26,14 @@ enum class Streaming : uint8_t {
   All,  ///< also those that read them anew for every pixel
 };
 
+/// Where rows of frames and pages of rearranged ones are for which UltraRAM may
+/// be worth it.
+enum class UltraRows : uint8_t {
+  None,    ///< in block RAM
+  Instead, ///< in UltraRAM
+  Also,    ///< in either, each an offer of its own
+};
+
 /// The properties of the device that a generator may use.
 struct DeviceContext {
   CostContext cost;
@@ -41,8 +49,7 @@ struct DeviceContext {
   /// The most frames that may share weights from a memory while these are
   /// read once.
   int64_t batch = 1;
-  /// Whether rows of frames and pages of rearranged ones may be in UltraRAM.
-  bool ultraRows = false;
+  UltraRows ultraRows = UltraRows::None;
   /// Whether it stands alone, with a memory from which it can be loaded.
   bool isAlone = true;
 

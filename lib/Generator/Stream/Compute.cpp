@@ -610,8 +610,10 @@ std::vector<Offer> computeSketches(Operation *op, const DeviceContext &device) {
   auto offer = [&](const Folding &f) {
     KnownUnit *unit = f.streamed ? nullptr : &known.byHome[size_t(f.home)][at];
     offers.push_back(sketcher.sketch(f, unit));
-    if (!device.ultraRows || !sketcher.mayUseUltra)
+    if (device.ultraRows == UltraRows::None || !sketcher.mayUseUltra)
       return;
+    if (device.ultraRows == UltraRows::Instead)
+      offers.pop_back();
     Folding inUltra = f;
     inUltra.ultraRows = true;
     offers.push_back(sketcher.sketch(inUltra, unit));
