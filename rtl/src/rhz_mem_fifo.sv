@@ -54,6 +54,7 @@ module rhz_mem_fifo #(
   localparam int Beats   = (Parts > 1) ? Words * Parts : Words / Per;
   localparam int Bursts  = (Beats + Burst - 1) / Burst;
   localparam int LastLen = Beats - (Bursts - 1) * Burst;
+  localparam int First   = (Bursts > 1) ? Burst : LastLen;
   localparam int FillW   = $clog2(Buffer + Parts + 1);
   localparam int FlightW = $clog2(InFlight + 1);
   localparam int SlotW   = $clog2(Slots + 1);
@@ -88,38 +89,37 @@ module rhz_mem_fifo #(
   end
 
   // A burst is claimed if it has all its beats, a place in the ring, and few others
-  // wait for their answers.
-  logic write, write_last, freed, may_write_q, may_write_last_q;
-  logic [FillW-1:0] fill_q, fill_d;
-  logic [SlotW-1:0] free_q, free_d;
-  logic [FlightW-1:0] flight_q, flight_d;
+  // wait for their answers. Each is counted as what is there beyond the next burst's
+  // need, so that the sign says whether it is enough: in the cycle after a claim the
+  // need of the next burst is taken off. What comes, late in a cycle, is added last.
+  logic write, write_last, wrote, freed, may_write_q;
+  logic [FillW:0] fill_q, fill_d;
+  logic [SlotW:0] free_q, free_d;
+  logic [FlightW:0] idle_q, idle_d;
   rhz_ring_requests #(
     .DataWidth(DataWidth), .Beats(Beats), .Burst(Burst), .Slots(Slots), .Page(Page)
   ) u_write (
-    .clk_i, .rst_ni, .may_i(write_last ? may_write_last_q : may_write_q), .fire_o(write),
-    .last_o(write_last), .m_axi_avalid(m_axi_awvalid), .m_axi_aready(m_axi_awready),
-    .m_axi_aaddr(m_axi_awaddr), .m_axi_alen(m_axi_awlen)
+    .clk_i, .rst_ni, .may_i(may_write_q), .fire_o(write), .last_o(write_last), .made_o(wrote),
+    .m_axi_avalid(m_axi_awvalid), .m_axi_aready(m_axi_awready), .m_axi_aaddr(m_axi_awaddr),
+    .m_axi_alen(m_axi_awlen)
   );
   assign m_axi_bready = 1'b1;
-  assign fill_d       = fill_q + ((take && packs) ? FillW'(Parts) : '0)
-                      - (write ? (write_last ? FillW'(LastLen) : FillW'(Burst)) : '0);
-  assign free_d       = free_q + SlotW'(freed) - SlotW'(write);
-  assign flight_d     = flight_q + FlightW'(write) - FlightW'(m_axi_bvalid);
+  assign fill_d       = fill_q
+                      - (wrote ? (write_last ? (FillW+1)'(LastLen) : (FillW+1)'(Burst)) : '0)
+                      + ((take && packs) ? (FillW+1)'(Parts) : '0);
+  assign free_d       = free_q - (SlotW+1)'(wrote) + (SlotW+1)'(freed);
+  assign idle_d       = idle_q - (FlightW+1)'(wrote) + (FlightW+1)'(m_axi_bvalid);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      fill_q           <= '0;
-      free_q           <= SlotW'(Slots);
-      flight_q         <= '0;
-      may_write_q      <= 1'b0;
-      may_write_last_q <= 1'b0;
+      fill_q      <= (FillW+1)'(-First);
+      free_q      <= (SlotW+1)'(Slots - 1);
+      idle_q      <= (FlightW+1)'(InFlight - 1);
+      may_write_q <= 1'b0;
     end else begin
-      fill_q           <= fill_d;
-      free_q           <= free_d;
-      flight_q         <= flight_d;
-      may_write_q      <= fill_d >= FillW'(Burst) && free_d != '0
-                          && flight_d != FlightW'(InFlight);
-      may_write_last_q <= fill_d >= FillW'(LastLen) && free_d != '0
-                          && flight_d != FlightW'(InFlight);
+      fill_q      <= fill_d;
+      free_q      <= free_d;
+      idle_q      <= idle_d;
+      may_write_q <= !fill_d[FillW] && !free_d[SlotW] && !idle_d[FlightW];
     end
   end
 
@@ -152,30 +152,29 @@ module rhz_mem_fifo #(
 
   // Bursts that are written are read when the buffer has places for them.
   localparam int RoomW = $clog2(Buffer + 1);
-  logic read, read_last, pop, may_read_q, may_read_last_q;
-  logic [SlotW-1:0] full_q, full_d;
-  logic [RoomW-1:0] room_q, room_d;
+  logic unused_fire, read_last, was_read, pop, may_read_q;
+  logic [SlotW:0] full_q, full_d;
+  logic [RoomW:0] room_q, room_d;
   rhz_ring_requests #(
     .DataWidth(DataWidth), .Beats(Beats), .Burst(Burst), .Slots(Slots), .Page(Page)
   ) u_read (
-    .clk_i, .rst_ni, .may_i(read_last ? may_read_last_q : may_read_q), .fire_o(read),
-    .last_o(read_last), .m_axi_avalid(m_axi_arvalid), .m_axi_aready(m_axi_arready),
+    .clk_i, .rst_ni, .may_i(may_read_q), .fire_o(unused_fire), .last_o(read_last),
+    .made_o(was_read), .m_axi_avalid(m_axi_arvalid), .m_axi_aready(m_axi_arready),
     .m_axi_aaddr(m_axi_araddr), .m_axi_alen(m_axi_arlen)
   );
-  assign full_d = full_q + SlotW'(m_axi_bvalid) - SlotW'(read);
-  assign room_d = room_q + RoomW'(pop)
-                - (read ? (read_last ? RoomW'(LastLen) : RoomW'(Burst)) : '0);
+  assign full_d = full_q - (SlotW+1)'(was_read) + (SlotW+1)'(m_axi_bvalid);
+  assign room_d = room_q
+                - (was_read ? (read_last ? (RoomW+1)'(LastLen) : (RoomW+1)'(Burst)) : '0)
+                + (RoomW+1)'(pop);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      full_q          <= '0;
-      room_q          <= RoomW'(Buffer);
-      may_read_q      <= 1'b0;
-      may_read_last_q <= 1'b0;
+      full_q     <= '1;
+      room_q     <= (RoomW+1)'(Buffer - First);
+      may_read_q <= 1'b0;
     end else begin
-      full_q          <= full_d;
-      room_q          <= room_d;
-      may_read_q      <= full_d != '0 && room_d >= RoomW'(Burst);
-      may_read_last_q <= full_d != '0 && room_d >= RoomW'(LastLen);
+      full_q     <= full_d;
+      room_q     <= room_d;
+      may_read_q <= !full_d[SlotW] && !room_d[RoomW];
     end
   end
 
@@ -186,7 +185,7 @@ module rhz_mem_fifo #(
   assign m_axi_rready = 1'b1;
   assign freed        = m_axi_rvalid && m_axi_rlast;
   assign pop          = valid && ready;
-  assign unused       = &{1'b0, credit, unused_burst};
+  assign unused       = &{1'b0, credit, unused_burst, unused_fire};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) push_q <= 1'b0;
     else         push_q <= m_axi_rvalid;

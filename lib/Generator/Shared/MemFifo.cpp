@@ -109,17 +109,15 @@ public:
       b.ff(double(2 * address + 1 + isUneven));
       b.adder(1, address);
     }
-    // Beats and places that are counted, and what may be asked for.
+    // Beats and places that are counted, with signs, and what may be asked for.
     const int64_t fill = clog2(p.Buffer + parts + 1), slot = clog2(p.Slots + 1),
                   flight = clog2(p.InFlight + 1), room = clog2(p.Buffer + 1),
                   place = clog2(p.Burst);
-    b.ff(double(fill + 2 * slot + 2 * flight + room + 2 + 2 * isUneven));
-    b.adder(2, fill);
-    b.adder(2, room);
-    b.adder(2, slot);
+    b.ff(double(fill + 2 * slot + 2 * flight + room + 9));
+    b.adder(2, fill + 1);
+    b.adder(2, room + 1);
+    b.adder(2, slot + 1);
     b.adder(2, flight);
-    b.compare(1 + isUneven, fill);
-    b.compare(1 + isUneven, room);
     // The data of bursts.
     b.ff(double(1 + place));
     b.counter(bursts);
