@@ -149,10 +149,17 @@ void Explorer::addSystems(const SystemPoint &lane,
     }
   const double bankBytes = context.memories[0].bankBytesPerS(context.clockMhz);
   const double perLane = context.clockMhz * 1e6 / double(lane.interval);
-  const double laneBytes = perLane * double(mostWords * bits) / 8;
-  const int64_t mostLanes =
-      std::max<int64_t>(1, std::min(portBits / (bits * unit.words),
-                                    int64_t(bankBytes / laneBytes)));
+  // What a channel transfers of each lane, while all of them compute. Groups
+  // begin at bursts, so a memory turns between them.
+  const double laneSeconds = double(mostWords * bits) / 8 / bankBytes;
+  const double turnSeconds = double(memory.turnaroundNs) * 1e-9;
+  auto loadOf = [&](int64_t lanes) {
+    return (double(lanes) * laneSeconds + turnSeconds) * perLane;
+  };
+  const int64_t mostLanes = std::max<int64_t>(
+      1, std::min(
+             portBits / (bits * unit.words),
+             int64_t(std::max(0.0, 1 / perLane - turnSeconds) / laneSeconds)));
   auto channelsOf = [&](int64_t units) { return residents + units * streams; };
   std::vector<SystemUnit> sizes; ///< by lanes, from 1
   for (int64_t lanes = 1; lanes <= mostLanes + 1; ++lanes) {
@@ -195,11 +202,9 @@ void Explorer::addSystems(const SystemPoint &lane,
       for (auto [die, has] : llvm::zip_equal(room.dies, layout.dies))
         p.dies.push_back(
             {die.name, has.units, has.share, kResourceNames[has.kind]});
-      const double asked = double(lanes) * laneBytes;
-      p.channelLoad = asked / bankBytes;
+      p.channelLoad = loadOf(lanes);
       p.channels = channelsOf(units);
-      p.elementsPerS =
-          double(p.lanes) * perLane * std::min(1.0, bankBytes / asked);
+      p.elementsPerS = double(p.lanes) * perLane / std::max(1.0, p.channelLoad);
       p.operationsPerS = p.elementsPerS * double(result.operations);
       p.bytesPerS = p.elementsPerS * double(total * bits) / 8;
       if (!fastest || rank(p) > rank(result.points[*fastest]))

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A product that one DSP block does not hold: pieces of both factors are
 // multiplied, each pair in one block, and their products are added, lowest
-// first. All are operations of the body, so the scheduler puts registers
-// between blocks and adders where the clock needs them.
+// first. What is left of the first factor may be so narrow that it takes the
+// block's narrow side, and the other factor is cut for the wide one; a pair of
+// few bits is added up in logic. All are operations of the body, so the
+// scheduler puts registers between blocks and adders where the clock needs
+// them.
 #include "Nest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -23,7 +26,8 @@ public:
   };
   /// x in pieces of `step` bits, the last with x's sign. Each is signed.
   std::vector<Term> pieces(Value x, unsigned step);
-  Value product(const std::vector<Term> &xs, const std::vector<Term> &ys,
+  /// The low `bits` of x * y in blocks of these signed factors.
+  Value product(Value x, Value y, unsigned wide, unsigned narrow,
                 unsigned bits);
 
 private:
@@ -52,6 +56,8 @@ private:
   }
   /// At most the low `bits` of a product.
   Value pair(Value x, Value y, unsigned bits);
+  /// The same in logic: x for each bit of y, less for its sign.
+  Value rows(Value x, Value y, unsigned bits);
   Term add(Term low, Term high, unsigned bits);
   Term sum(std::vector<Term> terms, unsigned bits);
 };
@@ -69,10 +75,34 @@ std::vector<Cutter::Term> Cutter::pieces(Value x, unsigned step) {
 }
 
 Value Cutter::pair(Value x, Value y, unsigned bits) {
+  // Rows of a pair take about a LUT for each of its bits; large devices have
+  // more than a hundred LUTs for each block.
+  constexpr unsigned kLogic = 49;
+  if (widthOf(x) * widthOf(y) <= kLogic)
+    return this->rows(x, y, bits);
   const unsigned width = std::min(bits, widthOf(x) + widthOf(y));
   return arith::MulIOp::create(
       b, loc, fit(slice(x, 0, std::min(bits, widthOf(x))), width),
       fit(slice(y, 0, std::min(bits, widthOf(y))), width));
+}
+
+Value Cutter::rows(Value x, Value y, unsigned bits) {
+  if (widthOf(x) < widthOf(y))
+    std::swap(x, y);
+  const unsigned count = widthOf(y),
+                 width = std::min(bits, widthOf(x) + count);
+  std::vector<Term> terms;
+  for (unsigned i = 0; i < std::min(count, width); ++i) {
+    Value bit = slice(slice(y, i, count - i), 0, 1);
+    const bool isSign = i + 1 == count;
+    // Of the sign's row all bits are read, so that the difference is exact.
+    Value row = fit(x, isSign ? width - i : std::min(widthOf(x), width - i));
+    Value none = constant(widthOf(row), 0);
+    if (isSign)
+      row = arith::SubIOp::create(b, loc, none, row);
+    terms.push_back({arith::SelectOp::create(b, loc, bit, row, none), i});
+  }
+  return fit(sum(std::move(terms), width).value, width);
 }
 
 /// The bits of `low` below `high` pass. No bit from `bits` on is needed.
@@ -110,16 +140,16 @@ Cutter::Term Cutter::sum(std::vector<Term> terms, unsigned bits) {
   return terms[0];
 }
 
-Value Cutter::product(const std::vector<Term> &xs, const std::vector<Term> &ys,
+Value Cutter::product(Value x, Value y, unsigned wide, unsigned narrow,
                       unsigned bits) {
   std::vector<Term> rows;
-  for (const Term &y : ys) {
+  for (const Term &left : pieces(x, wide - 1)) {
     std::vector<Term> row;
-    for (const Term &x : xs) {
-      const unsigned offset = x.offset + y.offset;
-      if (offset >= bits)
-        continue;
-      row.push_back({pair(x.value, y.value, bits - offset), offset});
+    const bool isNarrow = widthOf(left.value) <= narrow;
+    for (const Term &right : pieces(y, (isNarrow ? wide : narrow) - 1)) {
+      const unsigned offset = left.offset + right.offset;
+      if (offset < bits)
+        row.push_back({pair(left.value, right.value, bits - offset), offset});
     }
     if (!row.empty())
       rows.push_back(sum(std::move(row), bits));
@@ -160,8 +190,7 @@ void cutProducts(linalg::GenericOp op, const CostContext &context) {
     if (count(x, wide) * count(y, narrow) == 1)
       continue;
     Cutter cutter(b, product.getLoc());
-    Value sum = cutter.product(cutter.pieces(x, unsigned(wide - 1)),
-                               cutter.pieces(y, unsigned(narrow - 1)),
+    Value sum = cutter.product(x, y, unsigned(wide), unsigned(narrow),
                                product.getType().getIntOrFloatBitWidth());
     product.getResult().replaceAllUsesWith(sum);
     product.erase();
