@@ -25,6 +25,9 @@ SYNTH = "synth_xilinx -top {top} -family xcup -flatten -noiopad -noclkbuf " \
         "-nowidelut"
 # LUT, FF, DSP and cycles, as far as the sources have them.
 PUBLISHED = {
+    ("add", "half"): (("FloPoCo, 300 MHz", "–", "–", "–", 1),
+                      ("AMD, in Vitis HLS", "–", "–", "–", 4)),
+    ("mul", "half"): (("AMD, in Vitis HLS", "–", "–", "–", 3),),
     ("add", "single"): (("FloPoCo, 552 MHz", 450, 358, 0, 6),
                         ("FloPoCo, 234 MHz", 459, 181, 0, 2),
                         ("AMD, 140 MHz", 226, 177, 2, 2),
@@ -44,7 +47,8 @@ NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
 AMD: the core "Floating-Point Operator" (PG060) as public designs of Vitis HLS
 have it, by their SynModuleInfo (fadd_32ns_32ns_32_7_full_dsp: LATENCY 6,
-fmul_32ns_32ns_32_4_max_dsp: LATENCY 3) and names of modules
+fmul_32ns_32ns_32_4_max_dsp: LATENCY 3, hadd_16ns_16ns_16_5_full_dsp: LATENCY
+4, hmul_16ns_16ns_16_4_max_dsp: LATENCY 3) and names of modules
 (dadd_64ns_64ns_64_5_full_dsp, dmul_64ns_64ns_64_6_max_dsp: a cycle less than
 the number of stages); clocks and devices differ. The core takes subnormal
 operands for zero and gives zero for subnormal results, like our rows "flush".
@@ -57,7 +61,8 @@ IEEE words, by Vivado on an xcu280-2L; registers at both ends are counted, the
 clock is the reported period's. fp_plus_expr_FU and fp_mult_expr_FU, parameters
 32 32 32 and 64 64 64 with 100, 200, 300 or 400, in
 github.com/ferrandi/PandA-bambu, etc/devices/Xilinx_devices/
-xcu280-2Lfsvh2892-VVD.xml. They have no subnormal numbers. It has no half.
+xcu280-2Lfsvh2892-VVD.xml. They have no subnormal numbers. It has no half: the
+cycle is what FloPoCo writes of FPAdd_5_10_Freq300 for VirtexUltrascalePlus.
 AMD's tables of the core's LUTs and FFs
 (xilinx.com/html_docs/ip_docs/pru_files/floating-point.html) were not at hand.
 ScaleHLS's model: fadd and fmul on XC7Z020 at 100 MHz.
