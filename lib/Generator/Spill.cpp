@@ -3,6 +3,7 @@
 // bank.
 #include "rhizome/Generator/Spill.h"
 #include "mlir/IR/Builders.h"
+#include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Shared.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -18,7 +19,7 @@ static constexpr int64_t kFewWords = 128;
 /// The most beats of a burst, and bits of a beat.
 static constexpr int64_t kMostBurst = 32, kMostBits = 512;
 
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+using cost::ceilDiv;
 
 /// Its reader, if that is a join which takes a beat of each input at a time.
 static flow::ActorOp joinOf(flow::ActorOp op) {
