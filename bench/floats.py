@@ -18,44 +18,50 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DEVICE, CLOCK = "xcu280", 300
-FORMATS = ("half", "single", "float<8,23,flush>", "double")
-NAMES = {"e5m10": "half", "e8m23": "single", "e8m23_flush": "single, flush",
-         "e11m52": "double"}
+FORMATS = ("half", "float<5,10,flush>", "single", "float<8,23,flush>",
+           "double")
+NAMES = {"e5m10": "half", "e5m10_flush": "half, flush", "e8m23": "single",
+         "e8m23_flush": "single, flush", "e11m52": "double"}
 SYNTH = "synth_xilinx -top {top} -family xcup -flatten -noiopad -noclkbuf " \
         "-nowidelut"
 # LUT, FF, DSP and cycles, as far as the sources have them.
 PUBLISHED = {
     ("add", "half"): (("FloPoCo, 300 MHz", "–", "–", "–", 1),
-                      ("AMD, in Vitis HLS", "–", "–", "–", 4)),
-    ("mul", "half"): (("AMD, in Vitis HLS", "–", "–", "–", 3),),
+                      ("AMD, 300 MHz, DSP", 113, 109, 2, 4),
+                      ("AMD, 300 MHz, no DSP", 166, 88, 0, 3)),
+    ("mul", "half"): (("AMD, 300 MHz", 34, 91, 2, 3),),
     ("add", "single"): (("FloPoCo, 552 MHz", 450, 358, 0, 6),
                         ("FloPoCo, 234 MHz", 459, 181, 0, 2),
                         ("AMD, 140 MHz", 226, 177, 2, 2),
-                        ("AMD, in Vitis HLS", "–", "–", "–", 6),
+                        ("AMD, 300 MHz, no DSP", 376, 374, 0, 7),
                         ("ScaleHLS's model", "–", "–", 2, 4)),
     ("mul", "single"): (("FloPoCo, 422 MHz", 177, 146, 2, 3),
-                        ("AMD, in Vitis HLS", "–", "–", "–", 3),
+                        ("AMD, 300 MHz", 123, 197, 3, 6),
                         ("ScaleHLS's model", "–", "–", 3, 3)),
     ("add", "double"): (("FloPoCo, 385 MHz", 982, 902, 0, 8),
                         ("FloPoCo, 236 MHz", 1100, 439, 0, 3),
-                        ("AMD, in Vitis HLS", "–", "–", "–", 4)),
+                        ("AMD, only latency", "–", "–", "–", 4)),
     ("mul", "double"): (("FloPoCo, 287 MHz", 698, 959, 12, 6),
                         ("FloPoCo, 257 MHz", 701, 372, 12, 2),
-                        ("AMD, in Vitis HLS", "–", "–", "–", 5)),
+                        ("AMD, only latency", "–", "–", "–", 5)),
 }
 NOTES = """
 LUTs contain shift registers, as in all tables here; inverters are not counted.
-AMD: the core "Floating-Point Operator" (PG060) as public designs of Vitis HLS
-have it, by their SynModuleInfo (fadd_32ns_32ns_32_7_full_dsp: LATENCY 6,
-fmul_32ns_32ns_32_4_max_dsp: LATENCY 3, hadd_16ns_16ns_16_5_full_dsp: LATENCY
-4, hmul_16ns_16ns_16_4_max_dsp: LATENCY 3) and names of modules
-(dadd_64ns_64ns_64_5_full_dsp, dmul_64ns_64ns_64_6_max_dsp: a cycle less than
-the number of stages); clocks and devices differ. The core takes subnormal
-operands for zero and gives zero for subnormal results, like our rows "flush".
+AMD: the core "Floating-Point Operator" (PG060) in reports of Vitis HLS, which
+are estimates before synthesis. It takes subnormal operands for zero and gives
+zero for subnormal results, like our rows "flush".
+300 MHz: Vitis HLS 2024.2 for an xczu7ev-2, hadd_16ns_16ns_16_5_full_dsp_1,
+hadd_16ns_16ns_16_4_no_dsp_1, hmul_16ns_16ns_16_4_max_dsp_1,
+fadd_32ns_32ns_32_8_no_dsp_1 and fmul_32ns_32ns_32_7_max_dsp_1 (a cycle less
+than their stages) in github.com/hijoouzc/UpConv_Block_HLS,
+upconv_core/upconv_core_top/hls/syn/report/
+UpConv_Fused_Row_8_16_16_16_16_s_csynth.rpt.
+Only the latency: names of modules in public designs
+(dadd_64ns_64ns_64_5_full_dsp, dmul_64ns_64ns_64_6_max_dsp); clocks and devices
+differ.
 140 MHz: vadd_fadd_32ns_32ns_32_3_full_dsp_1 in the report of Vitis HLS 2019.2
 for a U280 in github.com/WenqiJiang/SIGMOD-2022-submission-Fanns,
-PE_optimization/distance_estimation_by_LUT/unused/README.md, an estimate before
-synthesis.
+PE_optimization/distance_estimation_by_LUT/unused/README.md.
 FloPoCo: its operators as Bambu builds them, with the conversions from and to
 IEEE words, by Vivado on an xcu280-2L; registers at both ends are counted, the
 clock is the reported period's. fp_plus_expr_FU and fp_mult_expr_FU, parameters
@@ -117,7 +123,7 @@ def main():
     args = parser.parse_args()
     version = subprocess.run([args.tool, "-V"], check=True, text=True,
                              capture_output=True).stdout.split(" (")[0]
-    form = "{:<6}{:<15}{:<20}{:>7}{:>7}{:>5}{:>8}{:>20}"
+    form = "{:<6}{:<15}{:<22}{:>7}{:>7}{:>5}{:>8}{:>20}"
     out = [f"Floating-point operators on {DEVICE} at {CLOCK} MHz, {version}",
            "",
            form.format("", "format", "whose", "LUT", "FF", "DSP", "cycles",
