@@ -83,6 +83,8 @@ module rhz_mul #(
               if (4 * g + i == Rows - 1) sum = sum - ((wide << i) & {Part{rows[4*g+i+1]}});
               else                       sum = sum + ((wide << i) & {Part{rows[4*g+i+1]}});
             end
+            // A zero takes no adder: synthesis does not see it in sums of three.
+            if (rows[4*g+1 +: Count] == '0) sum = '0;
           end
         end else begin : gen_digits
           localparam int Digits = (Count + 1) / 2;

@@ -123,6 +123,19 @@ void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
     b.adder(pixels, bias->varyingColumns(0, lanes * bits));
 }
 
+/// Whether the choice between an accumulator and zero is in the LUTs of its
+/// adder, as measured: where AMD's carry chains take the other summand, which
+/// is the sum of one cascade that has all its bits.
+bool addsInOneLut(const Builder &b, int64_t acc) {
+  const unit::Instance &a = b.instance();
+  if (!b.isAmd() || b.get("Style") < kPairedStyle || isStored(a) ||
+      a.is<unit::MatvecTurns>() || hasBias(b) ||
+      (isStreamed(a) && b.get("Positions") > 1))
+    return false;
+  return Cascades(a).count == 1 &&
+         acc <= b.get("XWidth") + b.get("WWidth") + clog2(b.get("Simd"));
+}
+
 void pairedProducts(Builder &b, int64_t kept) {
   int64_t pixels = pixelsOf(b), pe = b.get("Pe"), simd = b.get("Simd");
   int64_t w = b.get("WWidth"), x = b.get("XWidth");
@@ -374,7 +387,7 @@ void matvec(Builder &b) {
   b.ff(2.0 * live * double(adds ? acc : std::min(acc, sum)));
   if (adds)
     accumulators(b, double(pixels), pe, acc);
-  if (folds > 1)
+  if (folds > 1 && !addsInOneLut(b, acc))
     b.term(Term::Select, dots * double(acc));
   b.outbuf(b.get("Depth"), pixels * pe * acc);
 }
