@@ -1,49 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The units that multiply by weights and reduce: a matrix times vectors, and
-// sums or maxima of each lane. `Folds` input beats give a result.
-#include "Models.h"
+// The units that multiply vectors by a matrix of weights, and by one that is a
+// stream. `Folds` input beats give a result.
+#include "Folded.h"
 #include "rhizome/Generator/Sampler.h"
 #include <algorithm>
 
 namespace rhizome::gen {
 namespace {
 using namespace cost;
-
-/// Whether its weights are in a memory that is filled when the design starts.
-bool isLoaded(const unit::Instance &a) { return !!a.kind().loadedPort(); }
-
-/// Whether its weights come as a stream.
-bool isStreamed(const unit::Instance &a) {
-  return a.is<unit::MatvecStreamed>() || a.is<unit::DepthwiseStreamed>();
-}
-
-/// Whether its second factor is a stream that it stores.
-bool isStored(const unit::Instance &a) { return a.is<unit::Matmul>(); }
-
-/// Whether it has no ROM of weights.
-bool hasNoRom(const unit::Instance &a) {
-  return isLoaded(a) || isStreamed(a) || isStored(a);
-}
-
-/// Stages of the multipliers: those in LUTs take a second one if both
-/// operands have more than four bits (rhz_mul).
-int64_t productStages(const unit::Instance &a) {
-  bool multiplies = a.is<unit::Matvec>() || hasNoRom(a) || a.get("Op") == 0;
-  return multiplies && multiplierIsDeep(a.get("Style"),
-                                        a.get("XWidth") + !a.get("XSigned"),
-                                        a.get("WWidth"))
-             ? 2
-             : 1;
-}
+using namespace folded;
 
 /// Vectors of a beat that share the weights.
 int64_t pixelsOf(const Builder &b) {
   return isStored(b.instance()) ? 1 : b.get("Pixels");
-}
-
-/// Words of weights, and of biases, of all trips.
-int64_t wordsOf(const Builder &b, int64_t words) {
-  return isStored(b.instance()) ? words : b.get("Trips") * words;
 }
 
 /// Whether biases are added.
@@ -68,59 +37,6 @@ bool isStoredInLuts(const Builder &b) {
 /// Beats of weights for one firing of a unit to which they come as a stream.
 int64_t piecesOf(const unit::Instance &a) {
   return ceilDiv(a.get("Pe") * a.get("Simd") * a.get("WWidth"), a.get("Beat"));
-}
-
-/// Valid bits, the flag of a result, its path to the buffer.
-void resultControl(Builder &b, int64_t stages, int64_t tail) {
-  bool folded = b.get("Folds") > 1;
-  b.ff(double(stages) * (folded ? 2 : 1) + double(tail) + (folded ? 1 : 0));
-  b.counter(b.get("Folds"));
-}
-
-/// Bits of a product. A product by a single bit is the other factor or zero.
-int64_t productBits(const Product &of) {
-  return isMasked(of) ? of.w : of.w + of.x;
-}
-
-/// The products of a matvec whose weights are not zero in every word; all if
-/// the weights are unknown, and in DSPs, to which Yosys also maps these.
-/// `lanes` and `dots` have at least one of them.
-struct UsedProducts {
-  int64_t count, lanes, dots;
-  std::vector<std::vector<char>> terms; ///< of each dot product, unless all are
-
-  UsedProducts(const Builder &b, int64_t pe, int64_t simd, int64_t w)
-      : count(pe * simd), lanes(simd), dots(pe) {
-    const MemoryImage *weights =
-        b.get("Style") == 0 ? b.image("WeightFile") : nullptr;
-    if (!weights)
-      return;
-    count = 0;
-    terms.assign(pe, std::vector<char>(simd));
-    std::vector<char> isUsed(simd);
-    for (int64_t e = 0; e < pe; ++e)
-      for (int64_t s = 0; s < simd; ++s)
-        if (weights->zeroColumns((e * simd + s) * w, w) < w) {
-          terms[e][s] = isUsed[s] = 1;
-          ++count;
-        }
-    lanes = std::count(isUsed.begin(), isUsed.end(), 1);
-    dots = std::count_if(terms.begin(), terms.end(),
-                         [](const std::vector<char> &dot) {
-                           return std::count(dot.begin(), dot.end(), 1) > 0;
-                         });
-  }
-};
-
-/// The adders of a result of `bits` bits for every pixel: with those of other
-/// folds, or with a bias, whose constant bits take no LUT before AMD's carry
-/// chains.
-void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
-  const MemoryImage *bias = b.image("BiasFile");
-  if (b.get("Folds") > 1 || !b.isAmd() || (b.get("OutFolds") > 1 && !bias))
-    b.adder(pixels * double(lanes), bits);
-  else if (b.get("OutFolds") > 1)
-    b.adder(pixels, bias->varyingColumns(0, lanes * bits));
 }
 
 /// Whether the choice between an accumulator and zero is in the LUTs of its
@@ -392,122 +308,6 @@ void matvec(Builder &b) {
   b.outbuf(b.get("Depth"), pixels * pe * acc);
 }
 
-void laneReduce(Builder &b) {
-  int64_t pixels = b.get("Pixels"), channels = b.get("Lanes"),
-          taps = b.get("Taps"), x = b.get("XWidth"), w = b.get("WWidth"),
-          acc = b.get("AccWidth"), folds = b.get("Folds"),
-          outFolds = b.get("OutFolds");
-  int64_t op = hasNoRom(b.instance()) ? 0 : b.get("Op");
-  double lanes = double(pixels * channels);
-  int64_t live = channels;
-  const bool arrives = isStreamed(b.instance());
-  int64_t stages =
-      (arrives ? 1 : 3) + productStages(b.instance()) + clog2(taps);
-  b.term(Term::Fixed, 1);
-  resultControl(b, stages, 3);
-  if (op == 0) {
-    int64_t words = wordsOf(b, folds * outFolds), style = b.get("Style");
-    if (!arrives) {
-      b.counter(words, false);
-      countTrips(b, folds * outFolds);
-      b.ff(double(clog2(words)));
-    }
-    Product of = {.w = w,
-                  .x = x,
-                  .xSigned = b.get("XSigned") != 0,
-                  .style = style,
-                  .kept = acc,
-                  .perW = double(pixels)};
-    UsedProducts used(b, taps, channels, w);
-    const double count = double(pixels * used.count);
-    if (!hasNoRom(b.instance()) && used.count > 0)
-      of.share = b.usedShare("WeightFile", words) * double(taps * channels) /
-                 double(used.count);
-    if (arrives)
-      b.arriving(taps * channels, count, of);
-    else
-      b.factors(words, taps * channels, count, of);
-    const int64_t product = productBits(of);
-    b.ff(count * double(std::min(product, acc)));
-    if (words == 1 && style == 0 && !hasNoRom(b.instance()))
-      b.constantProducts(count, w, x, acc);
-    else
-      b.products(count, of);
-    b.tree(double(pixels * used.lanes), taps, product, acc);
-    if (b.get("Bias")) {
-      b.counter(wordsOf(b, outFolds), false);
-      countTrips(b, outFolds);
-      b.rom("BiasFile", "BiasBlock", wordsOf(b, outFolds), channels * acc, 2, 1,
-            0.7);
-    } else { // Lanes with only zero weights are constant.
-      live = used.lanes;
-    }
-  } else {
-    // The terms' register follows the three stages.
-    b.delay(lanes * double(taps * x), 4);
-    if (op == 1) {
-      for (int64_t n = taps; n > 1; n = ceilDiv(n, 2)) {
-        b.ff(lanes * double(ceilDiv(n, 2) * x));
-        // For single bits the maximum is either one.
-        if (x > 1)
-          b.compare(lanes * double(n / 2), x);
-        b.term(Term::Select, lanes * double(n / 2 * x));
-      }
-    } else {
-      b.tree(lanes, taps, x, acc);
-    }
-  }
-  int64_t result = op == 1 ? std::min(x, acc) : acc;
-  const double results = double(pixels * live);
-  b.ff(results * double(result));
-  // A single term is the result; a bias is added to it.
-  if (op == 1) {
-    b.compare(folds > 1 ? lanes : 0, result);
-  } else if (folds > 1 || b.get("Bias")) {
-    accumulators(b, double(pixels), live, acc);
-    // Before AMD's carry chains, an adder's LUT also clears one operand, but
-    // not the one connected to the chain itself; Yosys' operand order decides
-    // which.
-    if (folds > 1 && (op == 0 || b.get("XSigned") || !b.isAmd()))
-      b.term(Term::Select, results * double(acc));
-  }
-  // Plain and scaled result.
-  b.ff(results * double(result) * 2);
-  if (op == 2 && b.get("Positions") > 0) {
-    int64_t scale = b.get("ScaleWidth");
-    b.counter(outFolds);
-    b.counter(b.get("Positions"), false);
-    b.rom("ScaleFile", "Block", b.get("Positions"), pixels * scale, 2);
-    if (b.get("Zero"))
-      b.constantAdder(lanes, acc);
-    b.products(lanes, {.w = scale + 1,
-                       .x = acc,
-                       .style = b.context().dspWide > 0,
-                       .kept = acc,
-                       .perW = double(channels)});
-  }
-  b.outbuf(b.get("Depth"), pixels * channels * acc);
-}
-
-/// The common part of both units: results after some firings.
-class FoldedUnit : public UnitModel {
-public:
-  using UnitModel::UnitModel;
-
-  void processes(const Actor &a, ProcessNetwork &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    std::vector<Phase> phases;
-    if (int64_t collected = a.get("Folds") - 1; collected > 0)
-      phases.push_back(firings(collected, false));
-    phases.push_back(firings(1));
-    addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
-  }
-  int64_t firingsPerBeat(const unit::Instance &a) const override {
-    return a.get("Folds");
-  }
-};
-
 /// For weights in any kind of memory.
 class MatvecUnit : public FoldedUnit {
 public:
@@ -664,52 +464,6 @@ public:
   bool sample(Sampler &, llvm::StringRef) const override { return false; }
 };
 
-class LaneReduceUnit : public FoldedUnit {
-public:
-  explicit LaneReduceUnit(const char *kind = unit::LaneReduce::kKind)
-      : FoldedUnit(kind) {}
-
-  int64_t latency(const unit::Instance &a) const override {
-    return 6 + productStages(a) + clog2(a.get("Taps")) + bufferLatency(a);
-  }
-  void structure(Builder &b) const override { laneReduce(b); }
-  const char *characterizedAs(const unit::Instance &a) const override {
-    return kind().characterized[a.is<unit::LaneReduce>() && a.get("Op") == 0];
-  }
-  Products products(const unit::Instance &a) const override {
-    if (a.is<unit::LaneReduce>() && a.get("Op") != 0)
-      return {};
-    return {a.get("Pixels") * a.get("Lanes") * a.get("Taps"),
-            Multiplier(a.get("Style"))};
-  }
-  bool sample(Sampler &s, llvm::StringRef name) const override;
-};
-
-class DepthwiseResidentUnit final : public LaneReduceUnit {
-public:
-  DepthwiseResidentUnit() : LaneReduceUnit(unit::DepthwiseResident::kKind) {}
-  bool sample(Sampler &, llvm::StringRef) const override { return false; }
-};
-
-/// Its second input are the weights of each firing.
-class DepthwiseStreamedUnit final : public LaneReduceUnit {
-public:
-  DepthwiseStreamedUnit() : LaneReduceUnit(unit::DepthwiseStreamed::kKind) {}
-  int64_t latency(const unit::Instance &a) const override {
-    return LaneReduceUnit::latency(a) - 2;
-  }
-  void processes(const Actor &a, ProcessNetwork &network,
-                 const std::vector<int> &inputs,
-                 const std::vector<int> &outputs) const override {
-    std::vector<Phase> phases;
-    if (int64_t collected = a.get("Folds") - 1; collected > 0)
-      phases.push_back(Phase::of(collected, {1, 1}, {0}));
-    phases.push_back(Phase::of(1, {1, 1}, {1}));
-    addProcess(a, network, phases, a.get("frameBeats"), inputs, outputs);
-  }
-  bool sample(Sampler &, llvm::StringRef) const override { return false; }
-};
-
 bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
   int64_t style = 0;
   while (name != kind().characterized[style])
@@ -754,38 +508,6 @@ bool MatvecUnit::sample(Sampler &s, llvm::StringRef name) const {
   return true;
 }
 
-bool LaneReduceUnit::sample(Sampler &s, llvm::StringRef name) const {
-  bool depthwise = name == kind().characterized[1];
-  s.begin(kind().name);
-  int64_t x = s.any({4, 7, 8}), w = s.any({4, 7, 8}),
-          lanes = s.any({1, 2, 4, 8});
-  int64_t taps = s.any({1, 1, 4, 9}), folds = taps > 1 ? 1 : s.any({4, 9});
-  int64_t out = s.any({1, 2, 4, 8}), op = depthwise ? 0 : s.any({1, 1, 2});
-  if (depthwise && taps > 1)
-    lanes = s.any({1, 2});
-  int64_t acc = op == 0 ? x + w + 4 : op == 1 ? x : x + 4;
-  bool bias = depthwise && s.draw(0, 1);
-  s.actor.params = {{"Pixels", 1},
-                    {"Lanes", lanes},
-                    {"Taps", taps},
-                    {"Op", op},
-                    {"XWidth", x},
-                    {"XSigned", s.draw(0, 1)},
-                    {"WWidth", w},
-                    {"AccWidth", acc},
-                    {"Folds", folds},
-                    {"OutFolds", out},
-                    {"Bias", bias},
-                    {"Style", depthwise && s.device.hasDsp ? s.draw(0, 1) : 0},
-                    {"Zero", 0},
-                    {"ScaleWidth", 1},
-                    {"Positions", 0}};
-  if (depthwise)
-    s.image("WeightFile", folds * out, lanes * taps, w, w);
-  if (bias)
-    s.image("BiasFile", out, lanes, acc, acc * 7 / 10);
-  return true;
-}
 } // namespace
 
 std::unique_ptr<UnitModel> makeMatvecUnit() {
@@ -799,14 +521,5 @@ std::unique_ptr<UnitModel> makeMatvecStreamedUnit() {
 }
 std::unique_ptr<UnitModel> makeMatmulUnit() {
   return std::make_unique<MatmulUnit>();
-}
-std::unique_ptr<UnitModel> makeDepthwiseStreamedUnit() {
-  return std::make_unique<DepthwiseStreamedUnit>();
-}
-std::unique_ptr<UnitModel> makeDepthwiseResidentUnit() {
-  return std::make_unique<DepthwiseResidentUnit>();
-}
-std::unique_ptr<UnitModel> makeLaneReduceUnit() {
-  return std::make_unique<LaneReduceUnit>();
 }
 } // namespace rhizome::gen
