@@ -154,7 +154,7 @@ module rhz_window #(
   logic [RowW-1:0] risen, base_end;
   logic rise_last, rise_over, fills, unused_left;
   assign unused_left = &{1'b0, left0, left1, over0, over1};
-  assign rise_last   = rise_q == YW'(RiseLast);
+  assign rise_last   = OutHeight == 1 || rise_q == YW'(RiseLast);
   rhz_at_least #(.Width(YW - 1), .Bound(Height)) u_rise_over (
     .value_i(rise_q[YW-2:0]), .yes_o(rise_over)
   );
@@ -222,10 +222,11 @@ module rhz_window #(
     far_d   = far_q + XW'(StepX);
     low_d   = low_q;
     ahead_d = ahead_q;
-    if (far_q == XW'(FarLast)) begin
+    // With a single one, synthesis sees that it stays.
+    if (OutCols == 1 || far_q == XW'(FarLast)) begin
       far_d = XW'(FarFirst);
       low_d = low_q + YW'(StrideH);
-      if (low_q == YW'(LowLast)) begin
+      if (OutHeight == 1 || low_q == YW'(LowLast)) begin
         low_d   = YW'(LowFirst);
         ahead_d = ahead_q + RowW'(Height);
       end

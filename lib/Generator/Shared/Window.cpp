@@ -73,8 +73,9 @@ void positions(Builder &b, const Window &w) {
   // As counters: the rows of the writer, of its two limits, of the two needs;
   // by frames: the base of the limit and the need.
   b.ff(double(5 * w.rowW + 2 * frameW));
-  // Rows of the next limit and need, columns of the need.
-  b.ff(double(2 * y + x + 2 * w.colW));
+  // Rows of the next limit and need, columns of the need, unless there is one.
+  const int64_t rows = w.outHeight > 1 ? 2 : 0, columns = w.outCols > 1 ? 1 : 0;
+  b.ff(double(rows * y + columns * (x + 2 * w.colW)));
   // Room available, need met, first cycle.
   b.ff(3);
   // The writer's row, the limit, the need, the two frames; the limits' and the
@@ -85,10 +86,11 @@ void positions(Builder &b, const Window &w) {
   b.adder(4, w.rowW);
   b.adder(4, w.rowW + columnW);
   // For each next row or column: its step, and that it is not below the frame.
-  b.adder(2, y + w.yW);
-  b.adder(1, x + w.xW);
-  b.term(Term::Select, double(4 * w.rowW + frameW + 2 * w.yW + 2 * w.xW));
-  b.term(Term::Control, double(2 * w.rowW + 2 * w.colW));
+  b.adder(double(rows), y + w.yW);
+  b.adder(double(columns), x + w.xW);
+  b.term(Term::Select,
+         double(4 * w.rowW + frameW + rows * w.yW + 2 * columns * w.xW));
+  b.term(Term::Control, double(2 * w.rowW + 2 * columns * w.colW));
   if (w.outHeight > 1) {
     b.ff(double(y));
     b.adder(1, y);
