@@ -130,27 +130,56 @@ static mustache::EscapeMap escapesFor(StringRef path) {
   return escapes;
 }
 
-Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
-                                           const json::Object &values) {
-  // Mustache replaces unknown names by nothing: refuse them first.
-  std::set<std::string, std::less<>> names = {"."};
-  collectNames(json::Object(values), names);
-  Regex tag("\\{\\{[#^/&{]?[ ]*([A-Za-z0-9_.+]+)");
+/// Mustache replaces unknown names by nothing: refuses them first. Tells the
+/// partials that a text uses.
+static Error checkTags(StringRef path, StringRef text,
+                       const std::set<std::string, std::less<>> &names,
+                       std::set<std::string> &partials) {
+  const Regex tag("\\{\\{([#^/&{>]?)[ ]*([A-Za-z0-9_.+]+)");
   SmallVector<StringRef> match;
   for (StringRef rest = text; tag.match(rest, &match);) {
-    if (!names.count(match[1]))
+    const std::string name = match[2].str();
+    rest = rest.substr(size_t(match[0].end() - rest.data()));
+    if (match[1] == ">")
+      partials.insert(name);
+    else if (!names.count(name))
       return createStringError(
           "%s:%zu: the template names '%s', which is not a value",
           path.str().c_str(),
           text.take_front(size_t(match[0].data() - text.data())).count('\n') +
               1,
-          match[1].str().c_str());
-    rest = rest.substr(size_t(match[0].end() - rest.data()));
+          name.c_str());
+  }
+  return Error::success();
+}
+
+Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
+                                           const json::Object &values,
+                                           StringRef partials) {
+  std::set<std::string, std::less<>> names = {"."};
+  collectNames(json::Object(values), names);
+  std::set<std::string> used, nested;
+  if (Error error = checkTags(path, text, names, used))
+    return error;
+  std::map<std::string, std::string> texts;
+  for (const std::string &name : used) {
+    const std::string own =
+        (partials + "/" + name + sys::path::extension(path)).str();
+    if (Error error = readFile(own).moveInto(texts[name]))
+      return error;
+    if (Error error = checkTags(own, texts[name], names, nested))
+      return error;
+    // In a section of a partial, Mustache's library loses the values.
+    if (!nested.empty())
+      return createStringError("%s: a partial in a partial, '%s'", own.c_str(),
+                               nested.begin()->c_str());
   }
   BumpPtrAllocator allocator;
   StringSaver saver(allocator);
   mustache::MustacheContext context(allocator, saver);
   mustache::Template filled(text, context);
+  for (const auto &[name, partial] : texts)
+    filled.registerPartial(name, partial);
   filled.overrideEscapeCharacters(escapesFor(path));
   std::string result;
   raw_string_ostream os(result);
@@ -235,7 +264,8 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
       Expected<std::string> text = readFile(path);
       if (!text)
         return text.takeError();
-      Expected<std::string> filled = fillTemplate(path, *text, values);
+      Expected<std::string> filled =
+          fillTemplate(path, *text, values, flow.folder + "/partials");
       if (!filled)
         return filled.takeError();
       if (Error error = writer.writeFile(

@@ -88,12 +88,14 @@ static json::Object memoryPortOf(const PlannedNode &node,
       {"memory_bank", bankOf(device, port.bank)},
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
-      {"keep_msb", std::to_string(port.dataWidth / 8 - 1)},
+      {"strobe_msb", std::to_string(port.dataWidth / 8 - 1)},
       {"data_bytes", std::to_string(port.dataWidth / 8)},
       {"size_log2", std::to_string(Log2_64(port.dataWidth / 8))},
       {"bytes", std::to_string(bytes)},
       {"offset", "0x" + utohexstr(0x10 + 12 * index, /*LowerCase=*/true, 3)},
       {"is_last", index + 1 == node.memoryPorts.size()},
+      {"burst", "256"},
+      {"reads", true},
       {"writes", port.writes()},
       {"segments", std::move(segments)},
   };
@@ -116,7 +118,8 @@ static json::Object masterOf(const PlannedNode &node, const PlannedMover &port,
       {"port", port.port},
       {"index", std::to_string(index)},
       {"tensor", tensor},
-      {"is_write", port.isWrite},
+      {"reads", !port.isWrite},
+      {"writes", port.isWrite},
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
       {"strobe_msb", std::to_string(port.dataWidth / 8 - 1)},
@@ -133,11 +136,7 @@ static void addSystem(json::Object &values, const PlannedNode &node,
                       const PlannedSystem *system, const Device &device) {
   json::Array masters, units, ports;
   if (!system)
-    for (const json::Value &port : *values.getArray("memory_ports")) {
-      json::Object master = *port.getAsObject();
-      master["is_write"] = false;
-      masters.push_back(std::move(master));
-    }
+    masters = *values.getArray("memory_ports");
   for (int64_t u = 0; system && u < system->units; ++u) {
     const std::string name = unitName(size_t(u));
     units.push_back(json::Object{

@@ -39,7 +39,8 @@ module rhz_load_reader #(
     .DataWidth(DataWidth), .Words(Words), .Burst(Burst), .Page(Page), .Once(1)
   ) u_requests (
     .clk_i, .rst_ni, .may_i(flying_q != FlightW'(InFlight)), .fire_o(fire),
-    .last_o(unused_last), .m_axi_arvalid, .m_axi_arready, .m_axi_araddr, .m_axi_arlen
+    .last_o(unused_last), .m_axi_avalid(m_axi_arvalid), .m_axi_aready(m_axi_arready),
+    .m_axi_aaddr(m_axi_araddr), .m_axi_alen(m_axi_arlen)
   );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) flying_q <= '0;

@@ -90,35 +90,38 @@ module rhz_mem_fifo #(
 
   // A burst is claimed if it has all its beats, a place in the ring, and few others
   // wait for their answers. Each is counted as what is there beyond the next burst's
-  // need, so that the sign says whether it is enough: in the cycle after a claim the
-  // need of the next burst is taken off. What comes, late in a cycle, is added last.
-  logic write, write_last, wrote, freed, may_write_q;
+  // need, so that the sign says whether it is enough: in the cycle after a claim, in
+  // which there is no other, the need of the next burst is taken off. What comes, late
+  // in a cycle, is added last.
+  logic write, write_last, wrote_q, freed, may_write_q;
   logic [FillW:0] fill_q, fill_d;
   logic [SlotW:0] free_q, free_d;
   logic [FlightW:0] idle_q, idle_d;
-  rhz_ring_requests #(
-    .DataWidth(DataWidth), .Beats(Beats), .Burst(Burst), .Slots(Slots), .Page(Page)
+  rhz_mem_requests #(
+    .DataWidth(DataWidth), .Words(Beats), .Burst(Burst), .Page(Page), .Slots(Slots)
   ) u_write (
-    .clk_i, .rst_ni, .may_i(may_write_q), .fire_o(write), .last_o(write_last), .made_o(wrote),
+    .clk_i, .rst_ni, .may_i(may_write_q && !wrote_q), .fire_o(write), .last_o(write_last),
     .m_axi_avalid(m_axi_awvalid), .m_axi_aready(m_axi_awready), .m_axi_aaddr(m_axi_awaddr),
     .m_axi_alen(m_axi_awlen)
   );
   assign m_axi_bready = 1'b1;
   assign fill_d       = fill_q
-                      - (wrote ? (write_last ? (FillW+1)'(LastLen) : (FillW+1)'(Burst)) : '0)
+                      - (wrote_q ? (write_last ? (FillW+1)'(LastLen) : (FillW+1)'(Burst)) : '0)
                       + ((take && packs) ? (FillW+1)'(Parts) : '0);
-  assign free_d       = free_q - (SlotW+1)'(wrote) + (SlotW+1)'(freed);
-  assign idle_d       = idle_q - (FlightW+1)'(wrote) + (FlightW+1)'(m_axi_bvalid);
+  assign free_d       = free_q - (SlotW+1)'(wrote_q) + (SlotW+1)'(freed);
+  assign idle_d       = idle_q - (FlightW+1)'(wrote_q) + (FlightW+1)'(m_axi_bvalid);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_q      <= (FillW+1)'(-First);
       free_q      <= (SlotW+1)'(Slots - 1);
       idle_q      <= (FlightW+1)'(InFlight - 1);
+      wrote_q     <= 1'b0;
       may_write_q <= 1'b0;
     end else begin
       fill_q      <= fill_d;
       free_q      <= free_d;
       idle_q      <= idle_d;
+      wrote_q     <= write;
       may_write_q <= !fill_d[FillW] && !free_d[SlotW] && !idle_d[FlightW];
     end
   end
@@ -152,28 +155,30 @@ module rhz_mem_fifo #(
 
   // Bursts that are written are read when the buffer has places for them.
   localparam int RoomW = $clog2(Buffer + 1);
-  logic unused_fire, read_last, was_read, pop, may_read_q;
+  logic read, read_last, was_read_q, pop, may_read_q;
   logic [SlotW:0] full_q, full_d;
   logic [RoomW:0] room_q, room_d;
-  rhz_ring_requests #(
-    .DataWidth(DataWidth), .Beats(Beats), .Burst(Burst), .Slots(Slots), .Page(Page)
+  rhz_mem_requests #(
+    .DataWidth(DataWidth), .Words(Beats), .Burst(Burst), .Page(Page), .Slots(Slots)
   ) u_read (
-    .clk_i, .rst_ni, .may_i(may_read_q), .fire_o(unused_fire), .last_o(read_last),
-    .made_o(was_read), .m_axi_avalid(m_axi_arvalid), .m_axi_aready(m_axi_arready),
-    .m_axi_aaddr(m_axi_araddr), .m_axi_alen(m_axi_arlen)
+    .clk_i, .rst_ni, .may_i(may_read_q && !was_read_q), .fire_o(read), .last_o(read_last),
+    .m_axi_avalid(m_axi_arvalid), .m_axi_aready(m_axi_arready), .m_axi_aaddr(m_axi_araddr),
+    .m_axi_alen(m_axi_arlen)
   );
-  assign full_d = full_q - (SlotW+1)'(was_read) + (SlotW+1)'(m_axi_bvalid);
+  assign full_d = full_q - (SlotW+1)'(was_read_q) + (SlotW+1)'(m_axi_bvalid);
   assign room_d = room_q
-                - (was_read ? (read_last ? (RoomW+1)'(LastLen) : (RoomW+1)'(Burst)) : '0)
+                - (was_read_q ? (read_last ? (RoomW+1)'(LastLen) : (RoomW+1)'(Burst)) : '0)
                 + (RoomW+1)'(pop);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       full_q     <= '1;
       room_q     <= (RoomW+1)'(Buffer - First);
+      was_read_q <= 1'b0;
       may_read_q <= 1'b0;
     end else begin
       full_q     <= full_d;
       room_q     <= room_d;
+      was_read_q <= read;
       may_read_q <= !full_d[SlotW] && !room_d[RoomW];
     end
   end
@@ -185,7 +190,7 @@ module rhz_mem_fifo #(
   assign m_axi_rready = 1'b1;
   assign freed        = m_axi_rvalid && m_axi_rlast;
   assign pop          = valid && ready;
-  assign unused       = &{1'b0, credit, unused_burst, unused_fire};
+  assign unused       = &{1'b0, credit, unused_burst};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) push_q <= 1'b0;
     else         push_q <= m_axi_rvalid;

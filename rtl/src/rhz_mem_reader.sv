@@ -50,8 +50,8 @@ module rhz_mem_reader #(
   rhz_mem_requests #(
     .DataWidth(DataWidth), .Words(Words), .Burst(Burst), .Page(Page)
   ) u_requests (
-    .clk_i, .rst_ni, .may_i(fits), .fire_o(fire), .last_o(last), .m_axi_arvalid, .m_axi_arready,
-    .m_axi_araddr, .m_axi_arlen
+    .clk_i, .rst_ni, .may_i(fits), .fire_o(fire), .last_o(last), .m_axi_avalid(m_axi_arvalid),
+    .m_axi_aready(m_axi_arready), .m_axi_aaddr(m_axi_araddr), .m_axi_alen(m_axi_arlen)
   );
   assign length = last ? RoomWidth'(LastLen) : RoomWidth'(FullLen);
   assign pop    = out_valid_o && out_ready_i;

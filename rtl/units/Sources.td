@@ -91,9 +91,8 @@ def rhz_mem_requests : Source<[rhz_counter]>;
 def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
 def rhz_mem_arbiter : Source<[rhz_counter]>;
 def rhz_mem_reader : Source<[rhz_mem_requests, rhz_outbuf]>;
-def rhz_ring_requests : Source<[rhz_counter]>;
 def rhz_mem_fifo : Source<[
-    rhz_counter, rhz_ring_requests, rhz_outbuf, rhz_gearbox]>;
+    rhz_counter, rhz_mem_requests, rhz_outbuf, rhz_gearbox]>;
 def rhz_mem_write_arbiter : Source<[rhz_counter]>;
 def rhz_mem_rounds : Source<[rhz_counter]>;
 def rhz_mem_source : Source<[rhz_mem_rounds, rhz_outbuf]>;

@@ -237,7 +237,7 @@ TEST(Flows, Periods) {
 TEST(Templates, NamesThatNoValueHasAreRefused) {
   llvm::json::Object values{{"a", "1 < 2"}, {"list", llvm::json::Array{"x"}}};
   auto text = [&](const char *source) {
-    auto filled = vendor::fillTemplate("t.tcl", source, values);
+    auto filled = vendor::fillTemplate("t.tcl", source, values, "");
     return filled ? *filled : llvm::toString(filled.takeError());
   };
   EXPECT_EQ(text("{{! a comment }}\n{{a}} & {1} {{#list}}[{{.}}]{{/list}}\n"),
@@ -248,10 +248,36 @@ TEST(Templates, NamesThatNoValueHasAreRefused) {
             "t.tcl:2: the template names 'clok', which is not a value");
 }
 
+TEST(Templates, PartialsAreFilledInLikeTheRest) {
+  TestFolder folder;
+  folder.write("port.tcl",
+               "{{! a comment }}\nport {{name}}\n{{#wide}}\nwide\n{{/wide}}\n");
+  folder.write("nested.tcl", "{{> port}}\n");
+  folder.write("wrong.tcl", "\n{{nothing}}\n");
+  llvm::json::Object values{
+      {"ports",
+       llvm::json::Array{llvm::json::Object{{"name", "a b"}, {"wide", true}},
+                         llvm::json::Object{{"name", "c"}, {"wide", false}}}}};
+  auto text = [&](const char *source) {
+    auto filled = vendor::fillTemplate("t.tcl", source, values, folder.path());
+    return filled ? *filled : llvm::toString(filled.takeError());
+  };
+  EXPECT_EQ(text("{{#ports}}\n{{> port}}\n.\n{{/ports}}\n"),
+            "port a\\ b\nwide\n.\nport c\n.\n");
+  EXPECT_EQ(text("{{> wrong}}"),
+            folder.path() +
+                "/wrong.tcl:2: the template names 'nothing', which is "
+                "not a value");
+  EXPECT_EQ(text("{{> nested}}"),
+            folder.path() + "/nested.tcl: a partial in a partial, 'port'");
+  EXPECT_NE(text("{{> missing}}").find("/missing.tcl': No such file"),
+            std::string::npos);
+}
+
 TEST(Templates, ValuesStayOneWord) {
   llvm::json::Object values{{"part", "x [exec id]; \"$a\"\n}"}, {"a", "<&>"}};
   auto text = [&](const char *name, const char *source) {
-    auto filled = vendor::fillTemplate(name, source, values);
+    auto filled = vendor::fillTemplate(name, source, values, "");
     return filled ? *filled : llvm::toString(filled.takeError());
   };
   for (const char *name : {"p.tcl", "rhz.xdc", "rhz.sdc"})

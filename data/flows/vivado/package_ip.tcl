@@ -58,12 +58,14 @@ foreach stream {
 # The packager knows which side an AXI4 interface is on by its directions.
 foreach {interface signals} {
 {{#masters}}
-{{^is_write}}
-  {{port}} {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-{{/is_write}}
-{{#is_write}}
-  {{port}} {awaddr awlen awsize awburst awcache awprot awvalid awready wdata wstrb wlast wvalid wready bresp bvalid bready}
-{{/is_write}}
+  {{port}} {
+{{#reads}}
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+{{/reads}}
+{{#writes}}
+    awaddr awlen awsize awburst awcache awprot awvalid awready wdata wstrb wlast wvalid wready bresp bvalid bready
+{{/writes}}
+  }
 {{/masters}}
   s_axi_control {awaddr awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arvalid arready rdata rresp rvalid rready}
 } {

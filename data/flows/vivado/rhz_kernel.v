@@ -24,108 +24,14 @@ module rhz_kernel (
 {{/inputs}}
 {{#memory_ports}}
   // What the design reads from {{memory}}, bank {{bank}}: {{bytes}} bytes.
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE {{#writes}}READ_WRITE{{/writes}}{{^writes}}READ_ONLY{{/writes}}, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH 256, NUM_READ_OUTSTANDING 32,{{#writes}} NUM_WRITE_OUTSTANDING 32,{{/writes}} SUPPORTS_NARROW_BURST 0" *)
-  output wire [63:0] {{port}}_araddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARLEN" *)
-  output wire [7:0] {{port}}_arlen,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARSIZE" *)
-  output wire [2:0] {{port}}_arsize,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARBURST" *)
-  output wire [1:0] {{port}}_arburst,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARCACHE" *)
-  output wire [3:0] {{port}}_arcache,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARPROT" *)
-  output wire [2:0] {{port}}_arprot,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARVALID" *)
-  output wire {{port}}_arvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARREADY" *)
-  input  wire {{port}}_arready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RDATA" *)
-  input  wire [{{data_msb}}:0] {{port}}_rdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RRESP" *)
-  input  wire [1:0] {{port}}_rresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RLAST" *)
-  input  wire {{port}}_rlast,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RVALID" *)
-  input  wire {{port}}_rvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RREADY" *)
-  output wire {{port}}_rready,
-{{#writes}}
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWADDR" *)
-  output wire [63:0] {{port}}_awaddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWLEN" *)
-  output wire [7:0] {{port}}_awlen,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWSIZE" *)
-  output wire [2:0] {{port}}_awsize,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWBURST" *)
-  output wire [1:0] {{port}}_awburst,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWCACHE" *)
-  output wire [3:0] {{port}}_awcache,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWPROT" *)
-  output wire [2:0] {{port}}_awprot,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWVALID" *)
-  output wire {{port}}_awvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWREADY" *)
-  input  wire {{port}}_awready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WDATA" *)
-  output wire [{{data_msb}}:0] {{port}}_wdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WSTRB" *)
-  output wire [{{keep_msb}}:0] {{port}}_wstrb,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WLAST" *)
-  output wire {{port}}_wlast,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WVALID" *)
-  output wire {{port}}_wvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WREADY" *)
-  input  wire {{port}}_wready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BRESP" *)
-  input  wire [1:0] {{port}}_bresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BVALID" *)
-  input  wire {{port}}_bvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BREADY" *)
-  output wire {{port}}_bready,
-{{/writes}}
+{{> axi_master}}
 {{/memory_ports}}
 {{#has_memory_ports}}
   // Registers: 0x000 starts (see rhz_control); 64 bits each for the address of
 {{#memory_ports}}
   //   {{offset}} what {{port}} reads
 {{/memory_ports}}
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 12" *)
-  input  wire [11:0] s_axi_control_awaddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWVALID" *)
-  input  wire s_axi_control_awvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWREADY" *)
-  output wire s_axi_control_awready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WDATA" *)
-  input  wire [31:0] s_axi_control_wdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WSTRB" *)
-  input  wire [3:0] s_axi_control_wstrb,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WVALID" *)
-  input  wire s_axi_control_wvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WREADY" *)
-  output wire s_axi_control_wready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BRESP" *)
-  output wire [1:0] s_axi_control_bresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BVALID" *)
-  output wire s_axi_control_bvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BREADY" *)
-  input  wire s_axi_control_bready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARADDR" *)
-  input  wire [11:0] s_axi_control_araddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARVALID" *)
-  input  wire s_axi_control_arvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARREADY" *)
-  output wire s_axi_control_arready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RDATA" *)
-  output wire [31:0] s_axi_control_rdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RRESP" *)
-  output wire [1:0] s_axi_control_rresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RVALID" *)
-  output wire s_axi_control_rvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RREADY" *)
-  input  wire s_axi_control_rready,
+{{> axi_control}}
 {{/has_memory_ports}}
 {{#outputs}}
   // {{tensor}}: {{elements}} elements of {{element_bits}} bits, {{beats}} beats a frame
@@ -175,6 +81,7 @@ module rhz_kernel (
     .bases(bases)
   );
 {{#memory_ports}}
+{{> axi_constants}}
   wire {{port}}_asks, {{port}}_granted, {{port}}_gives, {{port}}_taken;
   wire [63:0] {{port}}_place;
   wire [7:0] {{port}}_length;
@@ -199,10 +106,6 @@ module rhz_kernel (
     .rvalid({{port}}_rvalid),
     .rready({{port}}_rready)
   );
-  assign {{port}}_arsize = 3'd{{size_log2}};
-  assign {{port}}_arburst = 2'b01;
-  assign {{port}}_arcache = 4'b0011;
-  assign {{port}}_arprot = 3'b000;
   wire unused_{{port}} = &{{port}}_rresp;
 {{#writes}}
   wire {{port}}_asks_write, {{port}}_granted_write, {{port}}_brings, {{port}}_brought;
@@ -231,10 +134,6 @@ module rhz_kernel (
     .bvalid({{port}}_bvalid),
     .bready({{port}}_bready)
   );
-  assign {{port}}_awsize = 3'd{{size_log2}};
-  assign {{port}}_awburst = 2'b01;
-  assign {{port}}_awcache = 4'b0011;
-  assign {{port}}_awprot = 3'b000;
   assign {{port}}_wstrb = ~{{data_bytes}}'d0;
   wire unused_{{port}}_write = &{{port}}_bresp;
 {{/writes}}

@@ -84,11 +84,14 @@ llvm::json::Object valuesOf(const PlannedNode &node, const Device &device,
                             const BoardProject *board = nullptr,
                             const PlannedSystem *system = nullptr);
 
-/// Fills in a template in the Mustache language, without any escaping. An
-/// unknown name is refused with its line; `path` is for messages.
+/// Fills in a template in the Mustache language; `path` says how values are
+/// escaped. `{{> name}}` stands for the file of that name and the same ending
+/// in the folder `partials`, which has none itself. An unknown name is refused
+/// with its line.
 llvm::Expected<std::string> fillTemplate(llvm::StringRef path,
                                          llvm::StringRef text,
-                                         const llvm::json::Object &values);
+                                         const llvm::json::Object &values,
+                                         llvm::StringRef partials);
 
 /// Writes nodes/<node>/<flow>/ for every flow that supports the device. `notes`
 /// gets a sentence for each flow that supports it but not this network. With a

@@ -11,106 +11,9 @@ module rhz_kernel (
   input  wire ap_rst_n,
 {{#masters}}
   // {{tensor}}: address at {{offset}}, {{bytes}} bytes a group of elements
-{{^is_write}}
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE READ_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH {{burst}}, NUM_READ_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
-  output wire [63:0] {{port}}_araddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARLEN" *)
-  output wire [7:0] {{port}}_arlen,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARSIZE" *)
-  output wire [2:0] {{port}}_arsize,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARBURST" *)
-  output wire [1:0] {{port}}_arburst,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARCACHE" *)
-  output wire [3:0] {{port}}_arcache,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARPROT" *)
-  output wire [2:0] {{port}}_arprot,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARVALID" *)
-  output wire {{port}}_arvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} ARREADY" *)
-  input  wire {{port}}_arready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RDATA" *)
-  input  wire [{{data_msb}}:0] {{port}}_rdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RRESP" *)
-  input  wire [1:0] {{port}}_rresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RLAST" *)
-  input  wire {{port}}_rlast,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RVALID" *)
-  input  wire {{port}}_rvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} RREADY" *)
-  output wire {{port}}_rready,
-{{/is_write}}
-{{#is_write}}
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4, READ_WRITE_MODE WRITE_ONLY, DATA_WIDTH {{data_width}}, ADDR_WIDTH 64, ID_WIDTH 0, MAX_BURST_LENGTH {{burst}}, NUM_WRITE_OUTSTANDING 32, SUPPORTS_NARROW_BURST 0" *)
-  output wire [63:0] {{port}}_awaddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWLEN" *)
-  output wire [7:0] {{port}}_awlen,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWSIZE" *)
-  output wire [2:0] {{port}}_awsize,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWBURST" *)
-  output wire [1:0] {{port}}_awburst,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWCACHE" *)
-  output wire [3:0] {{port}}_awcache,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWPROT" *)
-  output wire [2:0] {{port}}_awprot,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWVALID" *)
-  output wire {{port}}_awvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} AWREADY" *)
-  input  wire {{port}}_awready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WDATA" *)
-  output wire [{{data_msb}}:0] {{port}}_wdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WSTRB" *)
-  output wire [{{strobe_msb}}:0] {{port}}_wstrb,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WLAST" *)
-  output wire {{port}}_wlast,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WVALID" *)
-  output wire {{port}}_wvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} WREADY" *)
-  input  wire {{port}}_wready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BRESP" *)
-  input  wire [1:0] {{port}}_bresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BVALID" *)
-  input  wire {{port}}_bvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 {{port}} BREADY" *)
-  output wire {{port}}_bready,
-{{/is_write}}
+{{> axi_master}}
 {{/masters}}
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWADDR" *)
-  (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 12" *)
-  input  wire [11:0] s_axi_control_awaddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWVALID" *)
-  input  wire s_axi_control_awvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWREADY" *)
-  output wire s_axi_control_awready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WDATA" *)
-  input  wire [31:0] s_axi_control_wdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WSTRB" *)
-  input  wire [3:0] s_axi_control_wstrb,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WVALID" *)
-  input  wire s_axi_control_wvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control WREADY" *)
-  output wire s_axi_control_wready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BRESP" *)
-  output wire [1:0] s_axi_control_bresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BVALID" *)
-  output wire s_axi_control_bvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control BREADY" *)
-  input  wire s_axi_control_bready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARADDR" *)
-  input  wire [11:0] s_axi_control_araddr,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARVALID" *)
-  input  wire s_axi_control_arvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control ARREADY" *)
-  output wire s_axi_control_arready,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RDATA" *)
-  output wire [31:0] s_axi_control_rdata,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RRESP" *)
-  output wire [1:0] s_axi_control_rresp,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RVALID" *)
-  output wire s_axi_control_rvalid,
-  (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control RREADY" *)
-  input  wire s_axi_control_rready,
+{{> axi_control}}
   (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 interrupt INTERRUPT" *)
   (* X_INTERFACE_PARAMETER = "SENSITIVITY LEVEL_HIGH" *)
   /* verilator lint_off SYMRSVDWORD */
@@ -118,25 +21,14 @@ module rhz_kernel (
   /* verilator lint_on SYMRSVDWORD */
 );
 {{#masters}}
-{{^is_write}}
-  assign {{port}}_arsize = 3'd{{size_log2}};
-  assign {{port}}_arburst = 2'b01;
-  assign {{port}}_arcache = 4'b0011;
-  assign {{port}}_arprot = 3'b000;
-{{/is_write}}
-{{#is_write}}
-  assign {{port}}_awsize = 3'd{{size_log2}};
-  assign {{port}}_awburst = 2'b01;
-  assign {{port}}_awcache = 4'b0011;
-  assign {{port}}_awprot = 3'b000;
-{{/is_write}}
+{{> axi_constants}}
 {{/masters}}
 
   {{top}} u_system (
     .clk_i(ap_clk),
     .rst_ni(ap_rst_n),
 {{#masters}}
-{{^is_write}}
+{{#reads}}
     .{{port}}_araddr({{port}}_araddr),
     .{{port}}_arlen({{port}}_arlen),
     .{{port}}_arvalid({{port}}_arvalid),
@@ -146,8 +38,8 @@ module rhz_kernel (
     .{{port}}_rlast({{port}}_rlast),
     .{{port}}_rvalid({{port}}_rvalid),
     .{{port}}_rready({{port}}_rready),
-{{/is_write}}
-{{#is_write}}
+{{/reads}}
+{{#writes}}
     .{{port}}_awaddr({{port}}_awaddr),
     .{{port}}_awlen({{port}}_awlen),
     .{{port}}_awvalid({{port}}_awvalid),
@@ -160,7 +52,7 @@ module rhz_kernel (
     .{{port}}_bresp({{port}}_bresp),
     .{{port}}_bvalid({{port}}_bvalid),
     .{{port}}_bready({{port}}_bready),
-{{/is_write}}
+{{/writes}}
 {{/masters}}
     .s_axi_control_awaddr(s_axi_control_awaddr),
     .s_axi_control_awvalid(s_axi_control_awvalid),

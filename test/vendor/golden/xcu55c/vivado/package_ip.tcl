@@ -46,8 +46,12 @@ foreach stream {
 }
 # The packager knows which side an AXI4 interface is on by its directions.
 foreach {interface signals} {
-  m_axi_hbm2_3 {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-  m_axi_hbm2_17 {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
+  m_axi_hbm2_3 {
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+  }
+  m_axi_hbm2_17 {
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+  }
   s_axi_control {awaddr awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arvalid arready rdata rresp rvalid rready}
 } {
   if {[llength [ipx::get_bus_interfaces $interface -of_objects $core]] == 0} {

@@ -154,6 +154,10 @@ module rhz_kernel (
     .runs(runs),
     .bases(bases)
   );
+  assign m_axi_hbm2_3_arsize = 3'd5;
+  assign m_axi_hbm2_3_arburst = 2'b01;
+  assign m_axi_hbm2_3_arcache = 4'b0011;
+  assign m_axi_hbm2_3_arprot = 3'b000;
   wire m_axi_hbm2_3_asks, m_axi_hbm2_3_granted, m_axi_hbm2_3_gives, m_axi_hbm2_3_taken;
   wire [63:0] m_axi_hbm2_3_place;
   wire [7:0] m_axi_hbm2_3_length;
@@ -178,11 +182,11 @@ module rhz_kernel (
     .rvalid(m_axi_hbm2_3_rvalid),
     .rready(m_axi_hbm2_3_rready)
   );
-  assign m_axi_hbm2_3_arsize = 3'd5;
-  assign m_axi_hbm2_3_arburst = 2'b01;
-  assign m_axi_hbm2_3_arcache = 4'b0011;
-  assign m_axi_hbm2_3_arprot = 3'b000;
   wire unused_m_axi_hbm2_3 = &m_axi_hbm2_3_rresp;
+  assign m_axi_hbm2_17_arsize = 3'd6;
+  assign m_axi_hbm2_17_arburst = 2'b01;
+  assign m_axi_hbm2_17_arcache = 4'b0011;
+  assign m_axi_hbm2_17_arprot = 3'b000;
   wire m_axi_hbm2_17_asks, m_axi_hbm2_17_granted, m_axi_hbm2_17_gives, m_axi_hbm2_17_taken;
   wire [63:0] m_axi_hbm2_17_place;
   wire [7:0] m_axi_hbm2_17_length;
@@ -207,10 +211,6 @@ module rhz_kernel (
     .rvalid(m_axi_hbm2_17_rvalid),
     .rready(m_axi_hbm2_17_rready)
   );
-  assign m_axi_hbm2_17_arsize = 3'd6;
-  assign m_axi_hbm2_17_arburst = 2'b01;
-  assign m_axi_hbm2_17_arcache = 4'b0011;
-  assign m_axi_hbm2_17_arprot = 3'b000;
   wire unused_m_axi_hbm2_17 = &m_axi_hbm2_17_rresp;
   wire ready_s_axis_0;
   assign s_axis_0_tready = ready_s_axis_0 & open;
