@@ -312,11 +312,11 @@ void moveBuffers(NetworkBuilder &n, const gen::DeviceContext &device,
         operand.getDefiningOp<flow::ActorOp>().setDepths(
             {n.draw(128, int64_t(1) << n.draw(8, 16))});
   const gen::Memory &memory = device.memories.front();
-  for (flow::ActorOp op : gen::movableBuffers(design, {})) {
+  for (flow::ActorOp op : gen::movableBuffers(design)) {
     const int64_t beats =
         cast<flow::StreamType>(op.getOutputs()[0].getType()).beatsPerFrame();
     if (auto there = gen::inMemory(op, memory, double(beats * n.draw(1, 9))))
-      gen::moveToMemory(op, *there, memory);
+      gen::moveToMemory(op, *there, memory, {});
   }
 }
 

@@ -204,7 +204,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   constexpr int kAttempts = 12;
   std::optional<Built> last;
   std::optional<Proposal> moved;
-  bool hasLearned = false;
+  bool hasLearned = false, spillsDies = false;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     auto proposal = moved ? std::exchange(moved, {}) : propose(limits);
     // What was learned from one plan may not apply to others.
@@ -219,7 +219,8 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     const bool waits =
         last && llvm::any_of(last->result.nodes,
                              [](const NodeResult &node) { return node.waits; });
-    auto result = realize(posed, *proposal, /*tries=*/true, waits);
+    auto result =
+        realize(posed, *proposal, {/*isFirst=*/true, waits, spillsDies});
     if (failed(result))
       return failure();
     if (last)
@@ -236,6 +237,13 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     } else {
       limits.share -= 0.03;
     }
+    // Where no other layout does, FIFOs leave the dies that lack blocks.
+    spillsDies =
+        !moved && llvm::any_of(last->result.nodes, [](const NodeResult &node) {
+          return node.maySpill;
+        });
+    if (spillsDies)
+      moved = last->proposal;
   }
   if (last && !last->holds) {
     erase(last->result);
@@ -243,6 +251,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (failed(whole))
       return failure();
     last->result = std::move(*whole);
+    last->holds = holds(last->result);
   }
   return last;
 }
@@ -438,7 +447,7 @@ LogicalResult Explorer::quicken(Proposal proposal, Result &result) {
   // A plan that fits, is as fast and sooner than `latency`.
   auto build = [&](const Proposal &other,
                    double latency) -> FailureOr<std::optional<Result>> {
-    auto built = realize(posed, other, /*tries=*/true);
+    auto built = realize(posed, other, {/*isFirst=*/true});
     if (failed(built))
       return failure();
     if (holds(*built)) {

@@ -73,7 +73,7 @@ public:
     for (const Run &run : solution.runs)
       ends.push_back(crossingOf(problem, run.begin, run.end));
   }
-  FailureOr<Result> run(bool tries, bool waits);
+  FailureOr<Result> run(const Trial &trial);
   FailureOr<Result> outline();
   FailureOr<Result> addTiming();
 
@@ -380,12 +380,12 @@ void Realizer::price(NodeResult &node) {
   node.wires = wiresOf(node.design, rowOf(dies));
 }
 
-FailureOr<Result> Realizer::run(bool tries, bool waits) {
+FailureOr<Result> Realizer::run(const Trial &trial) {
   buildAll();
   auto size = [&](size_t n) -> LogicalResult {
     NodeResult &node = result.nodes[n];
     const Place &place = problem.places[node.place];
-    BufferSizing sizing(node.design, waits);
+    BufferSizing sizing(node.design, trial.waits);
     if (failed(sizing.roughly()))
       return failure();
     node.waits = sizing.waitsForMemories();
@@ -395,16 +395,25 @@ FailureOr<Result> Realizer::run(bool tries, bool waits) {
       price(node);
       return fitsPlace(node, place, kind);
     };
-    const SpillSite site{node, posed.cluster.places[node.place], posed.steering,
-                         rowOf(place.dies), fits};
+    const SpillSite site{node,
+                         posed.cluster.places[node.place],
+                         posed.steering,
+                         place,
+                         solution.runs[n].dies.empty() ? DieRow()
+                                                       : rowOf(place.dies),
+                         fits};
     auto wouldFit = [&](Resources needs) {
       needs += node.errors;
       return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
     };
     // The rest takes longer.
-    if (tries && !fitsPlace(node, place, kind) &&
-        posed.steering.fifos.empty() && !couldSpill(site, wouldFit))
-      return success();
+    if (trial.isFirst && !fitsPlace(node, place, kind) &&
+        posed.steering.fifos.empty()) {
+      const bool could = couldSpill(site, wouldFit);
+      node.maySpill = could && !trial.spillsDies && wouldFit(node.resources);
+      if (!could || node.maySpill)
+        return success();
+    }
     auto timing = sizing.fully();
     if (failed(timing))
       return failure();
@@ -414,7 +423,7 @@ FailureOr<Result> Realizer::run(bool tries, bool waits) {
       node.sized.reset();
     price(node);
     if (!fitsPlace(node, place, kind)) {
-      if (spillToFit(site))
+      if ((trial.spillsDies || !wouldFit(node.resources)) && spillToFit(site))
         node.sized.reset();
       price(node);
     }
@@ -450,9 +459,9 @@ FailureOr<Result> Realizer::outline() {
 }
 } // namespace
 
-FailureOr<Result> realize(Posed &posed, const Proposal &proposal, bool tries,
-                          bool waits) {
-  return Realizer(posed, proposal).run(tries, waits);
+FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
+                          const Trial &trial) {
+  return Realizer(posed, proposal).run(trial);
 }
 
 FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {

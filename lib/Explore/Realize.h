@@ -28,13 +28,20 @@ struct Proposal {
   Solution solution;
 };
 
+/// How much a proposal is worth.
+struct Trial {
+  /// Leaves the buffers of nodes that do not fit at the depths that the first
+  /// frames need.
+  bool isFirst = false;
+  bool waits = false; ///< designs are expected to wait for memories
+  /// Moves FIFOs to a memory also where only a die lacks blocks: another layout
+  /// may do without.
+  bool spillsDies = true;
+};
 /// Builds functions and designs, without timing, which takes the most time.
-/// Endpoints are part of every node's resources, for the proposal's rate. One
-/// that only `tries` leaves the buffers of nodes that do not fit at the depths
-/// that the first frames need. `waits` tells that designs are expected to wait
-/// for memories.
+/// Endpoints are part of every node's resources, for the proposal's rate.
 mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
-                                bool tries = false, bool waits = false);
+                                const Trial &trial = {});
 /// The same without running the event simulator, for a plan that only shows by
 /// how much it does not fit: buffers are minimal, a frame takes
 /// the time of its slowest operation, and there is no latency.

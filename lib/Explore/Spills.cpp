@@ -3,6 +3,7 @@
 // that it costs nothing where everything fits on the chip.
 #include "Spills.h"
 #include "rhizome/Generator/Spill.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace rhizome::gen;
@@ -33,7 +34,7 @@ static bool move(const SpillSite &site, flow::ActorOp op,
   const Memory &memory = site.place.context.memories.front();
   auto there = inMemory(op, memory, cyclesOf(site.node));
   if (there)
-    moved.push_back(moveToMemory(op, *there, memory));
+    moved.push_back(moveToMemory(op, *there, memory, site.dies));
   return there.has_value();
 }
 
@@ -41,7 +42,7 @@ bool spillAsAsked(const SpillSite &site) {
   if (site.steering.fifos.empty() || !site.place.context.mayLoad())
     return false;
   SmallVector<MovedBuffer> moved;
-  for (flow::ActorOp op : movableBuffers(site.node.design, site.dies))
+  for (flow::ActorOp op : movableBuffers(site.node.design))
     if (const Steering::Fifo *fifo = settingOf(site.steering, joinAfter(op));
         fifo && fifo->inMemory)
       move(site, op, moved);
@@ -59,24 +60,24 @@ bool spillAsAsked(const SpillSite &site) {
 /// A FIFO that may be moved to make room, and what that saves.
 struct Movable {
   flow::ActorOp op;
+  int die = 0;
   Resources saved;
 };
 
-/// Those that save blocks, most first. A design on several dies has its FIFOs
-/// wherever its layers are.
+/// Those that save blocks, most first.
 static SmallVector<Movable> largestOf(const SpillSite &site) {
   SmallVector<Movable> fifos;
   const DeviceContext &context = site.place.context;
-  if (!context.mayLoad() || site.dies.count > 1)
+  if (!context.mayLoad())
     return fifos;
-  for (flow::ActorOp op : movableBuffers(site.node.design, site.dies)) {
+  for (flow::ActorOp op : movableBuffers(site.node.design)) {
     if (settingOf(site.steering, joinAfter(op)))
       continue;
     if (auto there =
             inMemory(op, context.memories.front(), cyclesOf(site.node)))
       if (const Resources saved = savedBy(op, *there, context.cost);
           saved.bram() > 0)
-        fifos.push_back({op, saved});
+        fifos.push_back({op, dieOf(op), saved});
   }
   llvm::stable_sort(fifos, [](const Movable &a, const Movable &b) {
     return a.saved.bram() > b.saved.bram();
@@ -84,39 +85,100 @@ static SmallVector<Movable> largestOf(const SpillSite &site) {
   return fifos;
 }
 
+/// The blocks that the device lacks, or else one of its dies.
+static double lackingBlocks(const SpillSite &site) {
+  return site.node.resources.bram() - site.room.budget.bram();
+}
+
+static double lackingBlocks(const SpillSite &site, int die) {
+  const auto d = size_t(die);
+  return d < site.node.dies.size() ? site.node.dies[d].resources.bram() -
+                                         site.room.dies.budgets[d].bram()
+                                   : 0;
+}
+
 bool couldSpill(const SpillSite &site,
                 llvm::function_ref<bool(const Resources &)> fits) {
+  const SmallVector<Movable> fifos = largestOf(site);
   // What lies in a memory takes more LUTs: as few as are needed.
   Resources needs = site.node.resources;
-  for (const Movable &each : largestOf(site)) {
+  size_t count = 0;
+  for (; !fits(needs); ++count) {
+    if (count == fifos.size())
+      return false;
     for (size_t k = 0; k < needs.amount.size(); ++k)
-      needs.amount[k] -= each.saved.amount[k];
-    if (fits(needs))
-      return true;
+      needs.amount[k] -= fifos[count].saved.amount[k];
   }
-  return false;
+  // Another layout may do for dies.
+  if (count > 0)
+    return true;
+  bool lacks = false;
+  for (int die = 0; die < site.dies.count; ++die) {
+    double blocks = lackingBlocks(site, die);
+    lacks |= blocks > 0;
+    for (const Movable &each : fifos)
+      if (each.die == die)
+        blocks -= each.saved.bram();
+    if (blocks > 0)
+      return false;
+  }
+  return lacks;
+}
+
+/// Moves all of the buffers before these joins, in the order in which a plan
+/// that is read moves them.
+static SmallVector<MovedBuffer> moveBefore(const SpillSite &site,
+                                           const llvm::StringSet<> &joins) {
+  SmallVector<MovedBuffer> moved;
+  for (flow::ActorOp op : movableBuffers(site.node.design))
+    if (joins.contains(joinAfter(op)))
+      move(site, op, moved);
+  return moved;
 }
 
 bool spillToFit(const SpillSite &site) {
   // Beyond this part of its best rate a bank makes others wait.
   constexpr double kBusy = 0.8;
   SmallVector<MovedBuffer> moved;
+  llvm::StringSet<> joins;
+  SmallVector<Movable> fifos = largestOf(site);
   bool fits = false;
-  for (const Movable &each : largestOf(site))
-    if (move(site, each.op, moved) && (fits = site.fits()))
+  while (!fits) {
+    // Where blocks are short.
+    const bool all = site.dies.count < 2 || lackingBlocks(site) > 0;
+    auto next = llvm::find_if(fifos, [&](const Movable &each) {
+      return all || lackingBlocks(site, each.die) > 0;
+    });
+    if (next == fifos.end())
       break;
-  if (fits) {
-    const Memory &memory = site.place.context.memories.front();
-    const double clockMhz = site.place.context.clockMhz;
-    fits = loadOf(site.node.design, memory.name).busiest <=
-               kBusy * memory.bankBytesPerS(clockMhz) * cyclesOf(site.node) /
-                   (clockMhz * 1e6) &&
-           passesFrames(site.node.design);
+    joins.insert(joinAfter(next->op));
+    move(site, next->op, moved);
+    fifos.erase(next);
+    fits = site.fits();
   }
-  if (fits)
+  if (moved.empty())
+    return false;
+  auto undo = [&] {
+    for (const MovedBuffer &each : llvm::reverse(moved))
+      moveToChip(each);
+    moved.clear();
+  };
+  // Banks and ports follow from the order.
+  if (fits && moved.size() > 1) {
+    undo();
+    moved = moveBefore(site, joins);
+    fits = site.fits();
+  }
+  const bool enough = fits || (site.dies.count > 1 && lackingBlocks(site) <= 0);
+  const Memory &memory = site.place.context.memories.front();
+  const double clockMhz = site.place.context.clockMhz;
+  if (enough &&
+      loadOf(site.node.design, memory.name).busiest <=
+          kBusy * memory.bankBytesPerS(clockMhz) * cyclesOf(site.node) /
+              (clockMhz * 1e6) &&
+      passesFrames(site.node.design))
     return true;
-  for (const MovedBuffer &each : moved)
-    moveToChip(each);
+  undo();
   return false;
 }
 } // namespace rhizome::explore

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
+#include "rhizome/Explore/Problem.h"
 
 namespace rhizome::explore {
 /// What it takes to move FIFOs of a node.
@@ -10,6 +11,7 @@ struct SpillSite {
   NodeResult &node;
   const ClusterPlace &place;
   const Steering &steering;
+  const Place &room; ///< what the place has
   gen::DieRow dies;
   /// Prices the node's design as it is, and says whether it fits.
   llvm::function_ref<bool()> fits;
@@ -23,7 +25,8 @@ bool spillAsAsked(const SpillSite &site);
 bool couldSpill(const SpillSite &site,
                 llvm::function_ref<bool(const gen::Resources &)> fits);
 /// Moves FIFOs, those with most blocks first, until the design fits. If it does
-/// not, or if the memory could not keep up, all stay on the chip, and the
-/// answer is false.
+/// not, or if the memory could not keep up, all stay on the chip. Those alone
+/// stay moved with which a device has enough blocks although one of its dies
+/// has not: the next layout is made for what is left. True if any are moved.
 bool spillToFit(const SpillSite &site);
 } // namespace rhizome::explore

@@ -625,7 +625,7 @@ static Resources costOfArbiters(flow::DesignOp design,
   return sum;
 }
 
-static int dieOf(flow::ActorOp op, StringRef which) {
+int dieOf(flow::ActorOp op, StringRef which) {
   auto die = op->getAttrOfType<IntegerAttr>(which);
   return die ? int(die.getInt()) : 0;
 }
@@ -651,7 +651,7 @@ std::vector<DieCost> costOfDies(flow::DesignOp design, const DieRow &dies,
   costs[size_t(dies.memory)].resources += costOfArbiters(design, context);
   for (auto [op, actor] :
        llvm::zip_equal(design.getBody().getOps<flow::ActorOp>(), actors)) {
-    DieCost &there = costs[size_t(dieOf(op, kDie))];
+    DieCost &there = costs[size_t(dieOf(op))];
     there.resources += actor.cost;
     there.lutVariance += actor.error.lut() * actor.error.lut();
     there.ffVariance += actor.error.ff() * actor.error.ff();
@@ -667,7 +667,7 @@ std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies) {
   };
   int last = dies.memory;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    const int die = dieOf(op, kDie);
+    const int die = dieOf(op);
     if (op->hasAttr(kFromDie))
       add(dieOf(op, kFromDie), die, op.getUnit().get("Width") + 2);
     if (op.getUnit().kind().loadedPort()) {

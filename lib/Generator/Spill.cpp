@@ -44,14 +44,11 @@ static bool isMovable(flow::ActorOp op) {
   return 2 * actor.model().leastDepth(actor) < op.getDepths()[0];
 }
 
-SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design,
-                                          const DieRow &dies) {
+SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design) {
   SmallVector<flow::ActorOp> buffers;
-  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    auto die = op->getAttrOfType<IntegerAttr>(kDie);
-    if (isMovable(op) && (!die || die.getInt() == dies.memory))
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (isMovable(op))
       buffers.push_back(op);
-  }
   return buffers;
 }
 
@@ -134,7 +131,7 @@ static MemoryFifo shapeOf(int64_t width, int64_t words, int64_t depth,
   return fifo;
 }
 
-/// An actor on this stream, with the place and node of another one.
+/// An actor on this stream, with the place of another one.
 static flow::ActorOp create(OpBuilder &b, const Actor &actor, Value input,
                             int64_t depth, flow::ActorOp like, StringRef node) {
   SmallVector<NamedAttribute> config;
@@ -142,7 +139,7 @@ static flow::ActorOp create(OpBuilder &b, const Actor &actor, Value input,
     if (key != "Depth")
       config.push_back(b.getNamedAttr(key, b.getI64IntegerAttr(value)));
   auto made = flow::ActorOp::create(
-      b, like.getLoc(), like.getResultTypes(), input,
+      b, like.getLoc(), input.getType(), input,
       b.getStringAttr(actor.kind().name), b.getStringAttr(actor.name),
       b.getDictionaryAttr(config), b.getDenseI64ArrayAttr({depth}));
   SmallVector<Attribute> banks;
@@ -225,23 +222,79 @@ Resources savedBy(flow::ActorOp op, const Actor &there,
   return saved;
 }
 
+/// Where a stream comes nearest to a die, upwards from here: words of a FIFO
+/// may wait before the crossings that they pass.
+static Value nearestTo(Value stream, int die) {
+  Value nearest = stream;
+  auto op = stream.getDefiningOp<flow::ActorOp>();
+  int least = std::abs(dieOf(op) - die);
+  while (least > 0 && op.getUnit().is<unit::Crossing>()) {
+    stream = op.getInputs()[0];
+    op = stream.getDefiningOp<flow::ActorOp>();
+    if (const int apart = std::abs(dieOf(op) - die); apart < least) {
+      least = apart;
+      nearest = stream;
+    }
+  }
+  return nearest;
+}
+
+/// Takes a stream to a die, over those between, each behind the one before.
+static Value cross(OpBuilder &b, Value stream, int to, const DieRow &dies,
+                   StringRef name, StringRef node,
+                   SmallVectorImpl<flow::ActorOp> &crossings) {
+  auto like = stream.getDefiningOp<flow::ActorOp>();
+  for (int die = dieOf(like); die != to;) {
+    const int from = die;
+    die += to > die ? 1 : -1;
+    auto type = cast<flow::StreamType>(stream.getType());
+    Actor crossing(unit::Crossing::kKind,
+                   (name + "_" + std::to_string(crossings.size())).str(),
+                   {{"Width", type.bits()},
+                    {"Registers", dies.registers},
+                    {"frameBeats", type.beatsPerFrame()}});
+    sizeOutput(crossing);
+    auto op = create(b, crossing, stream, crossing.get("Depth"), like, node);
+    op->setAttr(kDie, b.getI64IntegerAttr(die));
+    op->setAttr(kFromDie, b.getI64IntegerAttr(from));
+    crossings.push_back(op);
+    stream = op.getOutputs()[0];
+  }
+  return stream;
+}
+
 MovedBuffer moveToMemory(flow::ActorOp op, const Actor &there,
-                         const Memory &memory) {
+                         const Memory &memory, const DieRow &dies) {
   auto design = op->getParentOfType<flow::DesignOp>();
   OpBuilder b(op);
   b.setInsertionPointAfter(op);
-  MovedBuffer moved{nullptr, nullptr, op.getDepths()[0]};
+  MovedBuffer moved;
+  moved.depth = op.getDepths()[0];
   const std::string node = joinAfter(op).str();
   Value stream = op.getOutputs()[0];
-  moved.there = create(b, there, isFifo(op) ? op.getInputs()[0] : stream,
-                       there.get("Depth"), op, node);
-  stream.replaceAllUsesExcept(moved.there.getOutputs()[0], moved.there);
+  moved.source = isFifo(op) ? op.getInputs()[0] : stream;
+  Value at = isFifo(op) && dies.count > 1 ? nearestTo(moved.source, dies.memory)
+                                          : moved.source;
+  if (at != moved.source)
+    b.setInsertionPointAfter(at.getDefiningOp());
+  const Location loc = op.getLoc();
   if (isFifo(op)) {
+    stream.replaceAllUsesWith(moved.source);
     op.erase();
   } else {
     moved.before = op;
     op.setDepths({shallowDepth(op)});
   }
+  // Whoever reads the stream there reads what comes back.
+  OpOperand &reader = *at.getUses().begin();
+  const int home = dieOf(at.getDefiningOp<flow::ActorOp>()),
+            away = dies.count > 1 ? dies.memory : home;
+  Value here = cross(b, at, away, dies, there.name + "_to", node, moved.way);
+  moved.there = create(b, there, here, there.get("Depth"),
+                       here.getDefiningOp<flow::ActorOp>(), node);
+  moved.there->setLoc(loc);
+  reader.set(cross(b, moved.there.getOutputs()[0], home, dies,
+                   there.name + "_back", node, moved.back));
   // The design names the memories that it uses.
   SmallVector<Attribute> known;
   if (auto all = design.getMemories())
@@ -261,20 +314,33 @@ MovedBuffer moveToMemory(flow::ActorOp op, const Actor &there,
 void moveToChip(const MovedBuffer &moved) {
   flow::ActorOp there = moved.there;
   auto design = there->getParentOfType<flow::DesignOp>();
-  Value back = there.getInputs()[0];
+  const auto memFifo = there.getUnit().as<unit::MemFifo>();
+  Actor fifo(unit::Fifo::kKind, there.getName().str(),
+             {{"Width", memFifo.Width}, {"frameBeats", memFifo.frameBeats}});
+  const auto node = there->getAttrOfType<StringAttr>("rhizome.node");
+  const Location loc = there.getLoc();
+  flow::ActorOp first = moved.way.empty() ? there : moved.way.front(),
+                last = moved.back.empty() ? there : moved.back.back();
+  Value at = first.getInputs()[0];
+  OpBuilder b(there);
+  b.setInsertionPointAfter(last);
+  last.getOutputs()[0].replaceAllUsesWith(at);
+  for (flow::ActorOp crossing : llvm::reverse(moved.back))
+    crossing.erase();
+  there.erase();
+  for (flow::ActorOp crossing : llvm::reverse(moved.way))
+    crossing.erase();
   if (flow::ActorOp before = moved.before) {
     before.setDepths({moved.depth});
   } else {
-    auto fifo = there.getUnit().as<unit::MemFifo>();
-    Actor actor(unit::Fifo::kKind, there.getName().str(),
-                {{"Width", fifo.Width}, {"frameBeats", fifo.frameBeats}});
-    OpBuilder b(there);
-    back = create(b, actor, back, moved.depth, there,
-                  there->getAttrOfType<StringAttr>("rhizome.node").getValue())
-               .getOutputs()[0];
+    OpOperand &reader = *moved.source.getUses().begin();
+    if (at != moved.source)
+      b.setInsertionPoint(reader.getOwner());
+    auto back = create(b, fifo, moved.source, moved.depth,
+                       moved.source.getDefiningOp<flow::ActorOp>(), node);
+    back->setLoc(loc);
+    reader.set(back.getOutputs()[0]);
   }
-  there.getOutputs()[0].replaceAllUsesWith(back);
-  there.erase();
   if (auto all = design.getMemories()) {
     SmallVector<Attribute> used;
     for (Attribute attr : *all)

@@ -15,16 +15,19 @@ SIZES = {"lut": 4200, "lutram": 2000, "ff": 12000, "bram": 12, "uram": 0,
          "dsp": 40}
 
 
-def device(suite, registers, border):
-    """xczu3eg cut to four small dies."""
+def device(suite, registers, border, memory=None, **other):
+    """xczu3eg cut to four small dies, `other` resources of each than the usual
+    ones; the memory is next to the border unless it is told where."""
+    sizes = {**SIZES, **other}
     text = (DEVICES / "xczu3eg.yaml").read_text()
-    whole = ", ".join(f"{k}: {4 * n}" for k, n in SIZES.items())
+    whole = ", ".join(f"{k}: {4 * n}" for k, n in sizes.items())
     text = re.sub(r"budget:\n(  .*\n)+", f"budget: {{{whole}}}\n", text)
-    one = ", ".join(f"{k}: {n}" for k, n in SIZES.items() if n)
+    one = ", ".join(f"{k}: {n}" for k, n in sizes.items() if n)
     dies = "".join(f"  - {{name: SLR{d}, {one}}}\n" for d in range(4))
+    ports = "" if memory is None else f"memory_die: SLR{memory}\n"
     text = text.replace("bram_bits:", f"dies:\n{dies}crossings: {{wires: 600, "
                         f"registers: {registers}}}\nborder_die: SLR{border}\n"
-                        "routable: {lut: 0.9}\nbram_bits:", 1)
+                        f"{ports}routable: {{lut: 0.9}}\nbram_bits:", 1)
     path = suite.work / f"four_dies{registers}{border}.yaml"
     text = text.replace("name: xczu3eg", f"name: {path.stem}", 1)
     path.write_text(text)

@@ -143,6 +143,7 @@ SUITES = {
     "dies": dies.dies,
     "spill": spill.spill,
     "spill-choice": spill.choice,
+    "spill-dies": spill.on_dies,
     "weights": weights.weights,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,

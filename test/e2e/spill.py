@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """FIFOs of long skips in a memory outside the chip: forced, simulated under
-stalls, as fast as predicted, rebuilt from the plan; and chosen where the chip has
-no room for them."""
+stalls, as fast as predicted, rebuilt from the plan; and chosen where the chip, or
+one of its dies, has no room for them."""
 import json
 
+import dies
 import framework
 import plans
 from weights import near, simulated
 
 DDR = "xczu3eg"  # one bank
+BLOCKS = 2  # of each die, too few for the FIFOs
 
 
 def unet(suite, size, channels=16, depth=2):
@@ -110,7 +112,44 @@ def choice(suite):
                 f"on-chip: {refused.message}", refused.command)
     if not compiled(suite, "choice", model, package, *options):
         return
+    check_choice(suite, package)
+
+
+def check_choice(suite, package):
+    """What moved, and that the design is right."""
     kinds, _ = fifos_of(package)
     suite.check(kinds["mem_fifo"], "choice: a FIFO is in the memory: "
                 f"{[a['name'] for a in kinds['mem_fifo']]}")
     near(suite, simulated(suite, package, "choice", frames=1), "choice", 0.03)
+
+
+def on_dies(suite):
+    """The same where the memory's ports are on another die than the border: words
+    cross to it and back."""
+    model = unet(suite, 64)
+    device = dies.device(suite, 2, 0, memory=2, lut=12000, lutram=3000, ff=40000,
+                         bram=BLOCKS)
+    options = ("--device", device, "--goal", "throughput=300/s")
+    package, again = (suite.work / f"{n}.rhz" for n in ("dies", "again"))
+    refused = suite.run("compile", model, *options, "--fifos", "on-chip", "-o",
+                        package)
+    suite.check(refused.status != 0 and "does not fit" in refused.err,
+                f"on-chip: {refused.message}", refused.command)
+    if not compiled(suite, "dies", model, package, *options):
+        return
+    check_choice(suite, package)
+    simulated(suite, package, "dies", "--stalls-in", "30", "--stalls-out", "40",
+              frames=1)
+    kinds, plan = fifos_of(package)
+    node = plan["nodes"][0]
+    ways = [(a["from_die"], a["die"]) for a in node["actors"]
+            if a["kind"] == "crossing" and "_fifo_" in a["name"]]
+    suite.check({a["die"] for a in kinds["mem_fifo"]} == {"SLR2"}
+                and sorted(ways) == sorted((b, a) for a, b in ways),
+                f"dies: words cross to the memory's die and back: {ways}")
+    suite.check(all(d["resources"].get("bram", 0) <= BLOCKS for d in node["dies"]),
+                "dies: each has the blocks that it needs")
+    if compiled(suite, "--plan", model, again, "--device", device, "--plan",
+                package):
+        suite.check(plans.hardware(package) == plans.hardware(again),
+                    "--plan gives the same hardware on dies")

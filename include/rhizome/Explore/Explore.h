@@ -190,6 +190,7 @@ struct NodeResult {
   std::vector<Cost> dies;
   std::vector<int64_t> wires;
   std::string bottleneck; ///< the slowest operation
+  bool maySpill = false;  ///< its dies lack blocks that FIFOs could leave
 };
 
 struct Result {

@@ -28,6 +28,8 @@ struct DieRow {
 inline constexpr const char *kDie = "rhizome.die";
 /// On a crossing: the die that sends.
 inline constexpr const char *kFromDie = "rhizome.from_die";
+/// The die of an actor, 0 on a device with a single one.
+int dieOf(flow::ActorOp op, llvm::StringRef which = kDie);
 /// On an actor that works on several frames at once: their number.
 inline constexpr const char *kBatch = "rhizome.batch";
 

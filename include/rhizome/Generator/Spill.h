@@ -9,10 +9,8 @@
 
 namespace rhizome::gen {
 /// The actors of a sized design whose output buffers may be moved, in its
-/// order: before a join, on the die with the ports to memories, with words for
-/// several bursts.
-llvm::SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design,
-                                                const DieRow &dies);
+/// order: before a join, with words for several bursts.
+llvm::SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design);
 /// The model's node that joins what such a buffer holds.
 llvm::StringRef joinAfter(flow::ActorOp op);
 
@@ -30,10 +28,15 @@ struct MovedBuffer {
   flow::ActorOp there;            ///< the FIFO in a memory
   flow::ActorOp before = nullptr; ///< whose buffer it was, if not a FIFO's
   int64_t depth = 0;              ///< on the chip
+  mlir::Value source;             ///< what its words came from
+  /// Crossings to the memory's die and back, in the order of the stream.
+  llvm::SmallVector<flow::ActorOp> way, back;
 };
-/// Puts such a FIFO in the place of a FIFO, or after the actor.
+/// Puts such a FIFO in the place of a FIFO, or after the actor. It lies on the
+/// die with the ports to memories: if no crossing of the stream leads past it,
+/// others do from where the stream comes nearest to it, and back.
 MovedBuffer moveToMemory(flow::ActorOp op, const Actor &there,
-                         const Memory &memory);
+                         const Memory &memory, const DieRow &dies);
 /// Undoes it.
 void moveToChip(const MovedBuffer &moved);
 
