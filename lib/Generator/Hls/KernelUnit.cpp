@@ -6,7 +6,6 @@
 // slot for it.
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "Unit.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -213,16 +212,24 @@ void Unit::build(StringRef name) {
 namespace {
 /// Removes what no output depends on: loops of signals, too.
 void removeUnused(Block &body) {
-  llvm::SetVector<Operation *> used;
-  used.insert(body.getTerminator());
-  for (size_t i = 0; i < used.size(); ++i) {
-    for (Value v : used[i]->getOperands())
+  DenseSet<Operation *> used;
+  used.reserve(unsigned(body.getOperations().size()));
+  std::vector<Operation *> open;
+  auto use = [&](Operation *op) {
+    if (used.insert(op).second)
+      open.push_back(op);
+  };
+  use(body.getTerminator());
+  while (!open.empty()) {
+    Operation *op = open.back();
+    open.pop_back();
+    for (Value v : op->getOperands())
       if (Operation *from = v.getDefiningOp())
-        used.insert(from);
-    if (isa<rtl::MemoryOp>(used[i]))
-      for (Operation *port : used[i]->getUsers())
+        use(from);
+    if (isa<rtl::MemoryOp>(op))
+      for (Operation *port : op->getUsers())
         if (isa<rtl::WriteOp>(port))
-          used.insert(port);
+          use(port);
   }
   for (Operation &op : llvm::make_early_inc_range(body))
     if (!used.contains(&op)) {
@@ -352,10 +359,12 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
   for (auto [stage, theirs] : llvm::zip_equal(unit.stages, waits))
     planSteps(unit, stage, theirs, mayOverlap);
   countCycles(unit);
+  if (options.isWanted && !options.isWanted(unit))
+    return failure();
   planMemories(unit, options, context);
   Unit(unit, operators, b, kernel.getLoc()).build(name);
-  mergeAlike(unit.module.getBody().front());
   removeUnused(unit.module.getBody().front());
+  mergeAlike(unit.module.getBody().front());
   return unit;
 }
 } // namespace rhizome::gen::hls
