@@ -279,19 +279,22 @@ std::optional<Lane> Explorer::addLane(const Way &way,
   b.setInsertionPointToEnd(holder->getBody());
   ScopedDiagnosticHandler quiet(func.getContext(),
                                 [](Diagnostic &) { return success(); });
+  std::optional<Lane> lane;
+  options.isWanted = [&](const hls::KernelUnit &unit) {
+    const int64_t border = unit.isDataflow
+                               ? std::max(unit.readCycles, unit.writeCycles)
+                               : unit.readCycles + unit.writeCycles;
+    constexpr int64_t kWorth = 20;
+    lane = {unit.words, unit.cycles(),
+            unit.isDataflow ? border >= unit.cycles()
+                            : border * kWorth >= unit.cycles()};
+    return !before ||
+           (lane->words > before->words &&
+            lane->interval * kWorth <= before->interval * (kWorth - 1));
+  };
   auto unit = hls::buildKernelUnit(func, "lane", gen::paceFor(context),
                                    context.cost, options, b);
   if (failed(unit))
-    return std::nullopt;
-  const int64_t border = unit->isDataflow
-                             ? std::max(unit->readCycles, unit->writeCycles)
-                             : unit->readCycles + unit->writeCycles;
-  constexpr int64_t kWorth = 20;
-  Lane lane{unit->words, unit->cycles(),
-            unit->isDataflow ? border >= unit->cycles()
-                             : border * kWorth >= unit->cycles()};
-  if (before && (lane.words <= before->words ||
-                 lane.interval * kWorth > before->interval * (kWorth - 1)))
     return std::nullopt;
   point.stages = int64_t(way.stages);
   point.sideBySide = way.copies;

@@ -6,7 +6,6 @@
 // slot for it.
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "Unit.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -213,16 +212,24 @@ void Unit::build(StringRef name) {
 namespace {
 /// Removes what no output depends on: loops of signals, too.
 void removeUnused(Block &body) {
-  llvm::SetVector<Operation *> used;
-  used.insert(body.getTerminator());
-  for (size_t i = 0; i < used.size(); ++i) {
-    for (Value v : used[i]->getOperands())
+  DenseSet<Operation *> used;
+  used.reserve(unsigned(body.getOperations().size()));
+  std::vector<Operation *> open;
+  auto use = [&](Operation *op) {
+    if (used.insert(op).second)
+      open.push_back(op);
+  };
+  use(body.getTerminator());
+  while (!open.empty()) {
+    Operation *op = open.back();
+    open.pop_back();
+    for (Value v : op->getOperands())
       if (Operation *from = v.getDefiningOp())
-        used.insert(from);
-    if (isa<rtl::MemoryOp>(used[i]))
-      for (Operation *port : used[i]->getUsers())
+        use(from);
+    if (isa<rtl::MemoryOp>(op))
+      for (Operation *port : op->getUsers())
         if (isa<rtl::WriteOp>(port))
-          used.insert(port);
+          use(port);
   }
   for (Operation &op : llvm::make_early_inc_range(body))
     if (!used.contains(&op)) {
@@ -231,13 +238,11 @@ void removeUnused(Block &body) {
     }
 }
 
-/// A stage's nests in order; if they may work at the same time, those that do
-/// not wait for each other and have datapaths of their own.
-void planSteps(KernelUnit &unit, UnitStage &stage, bool mayOverlap) {
-  DenseMap<size_t, size_t> level, group;
-  for (auto [g, members] : llvm::enumerate(unit.groups))
-    for (size_t n : members)
-      group[n] = g;
+/// Those of a stage's nests that each one waits for, itself or by others.
+using Waits = DenseMap<size_t, DenseSet<size_t>>;
+
+Waits waitsOf(KernelUnit &unit, const UnitStage &stage) {
+  Waits waits;
   DenseMap<size_t, Value> writes;
   DenseMap<size_t, SmallVector<Value>> reads;
   for (size_t n : stage.nests) {
@@ -246,14 +251,53 @@ void planSteps(KernelUnit &unit, UnitStage &stage, bool mayOverlap) {
     for (Value v : op.getInputs())
       if (isa<RankedTensorType>(v.getType()))
         reads[n].push_back(baseOf(v));
-  }
-  for (size_t n : stage.nests) {
-    size_t least = mayOverlap ? 0 : stage.steps.size();
+    DenseSet<size_t> all;
     for (size_t before : stage.nests)
       if (before < n && (writes[before] == writes[n] ||
                          llvm::is_contained(reads[n], writes[before]) ||
-                         llvm::is_contained(reads[before], writes[n])))
-        least = std::max(least, level[before] + 1);
+                         llvm::is_contained(reads[before], writes[n]))) {
+        all.insert(before);
+        all.insert_range(waits[before]);
+      }
+    waits[n] = std::move(all);
+  }
+  return waits;
+}
+
+/// Nests of a stage take turns, and may have one datapath. One copy of a nest
+/// that may overlap with others does not wait for these.
+void planGroups(KernelUnit &unit, const UnitStage &stage, const Waits &waits,
+                bool mayOverlap) {
+  const auto first = ptrdiff_t(unit.groups.size());
+  for (size_t n : stage.nests) {
+    Nest &nest = unit.nests[n];
+    auto takesTurns = [&](size_t other) {
+      return !mayOverlap || nest.lanes() > 1 || waits.at(n).contains(other);
+    };
+    auto group = std::find_if(unit.groups.begin() + first, unit.groups.end(),
+                              [&](const std::vector<size_t> &members) {
+                                return areAlike(unit.nests[members[0]], nest) &&
+                                       llvm::all_of(members, takesTurns);
+                              });
+    if (group != unit.groups.end())
+      group->push_back(n);
+    else
+      unit.groups.push_back({n});
+  }
+}
+
+/// A stage's nests in order; if they may work at the same time, those that do
+/// not wait for each other and have datapaths of their own.
+void planSteps(const KernelUnit &unit, UnitStage &stage, const Waits &waits,
+               bool mayOverlap) {
+  DenseMap<size_t, size_t> level, group;
+  for (auto [g, members] : llvm::enumerate(unit.groups))
+    for (size_t n : members)
+      group[n] = g;
+  for (size_t n : stage.nests) {
+    size_t least = mayOverlap ? 0 : stage.steps.size();
+    for (size_t before : waits.at(n))
+      least = std::max(least, level[before] + 1);
     auto isFree = [&](size_t at) {
       return llvm::none_of(stage.steps[at], [&](size_t other) {
         return group[other] == group[n];
@@ -299,20 +343,11 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
   unit.banks = std::move(*banks);
   widenBorder(unit, options, context);
   planStages(unit, options);
-  // Nests of a stage take turns, and may have one datapath.
+  const bool mayOverlap = !options.choices.empty();
+  std::vector<Waits> waits;
   for (const UnitStage &stage : unit.stages) {
-    const size_t first = unit.groups.size();
-    for (size_t n : stage.nests) {
-      auto group =
-          std::find_if(unit.groups.begin() + ptrdiff_t(first),
-                       unit.groups.end(), [&](const auto &members) {
-                         return areAlike(unit.nests[members[0]], unit.nests[n]);
-                       });
-      if (group != unit.groups.end())
-        group->push_back(n);
-      else
-        unit.groups.push_back({n});
-    }
+    waits.push_back(waitsOf(unit, stage));
+    planGroups(unit, stage, waits.back(), mayOverlap);
   }
   for (const std::vector<size_t> &group : unit.groups) {
     std::vector<Nest *> nests;
@@ -321,12 +356,15 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
     if (failed(schedule(nests, unit.banks, pace, operators)))
       return failure();
   }
-  for (UnitStage &stage : unit.stages)
-    planSteps(unit, stage, !options.choices.empty());
+  for (auto [stage, theirs] : llvm::zip_equal(unit.stages, waits))
+    planSteps(unit, stage, theirs, mayOverlap);
   countCycles(unit);
+  if (options.isWanted && !options.isWanted(unit))
+    return failure();
   planMemories(unit, options, context);
   Unit(unit, operators, b, kernel.getLoc()).build(name);
   removeUnused(unit.module.getBody().front());
+  mergeAlike(unit.module.getBody().front());
   return unit;
 }
 } // namespace rhizome::gen::hls

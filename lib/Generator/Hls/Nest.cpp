@@ -204,8 +204,10 @@ static bool storesSums(const Nest &nest) {
 }
 
 bool areAlike(Nest &a, Nest &b) {
-  if (Lanes::of(a).count(~0u) == 1 && Lanes::of(b).count(~0u) == 1)
-    return false; // Multiplexers cost as much as one copy.
+  // Multiplexers cost as much as one copy of anything but a product.
+  if (a.lanes() == 1 && b.lanes() == 1 &&
+      a.op.getBody()->getOps<arith::MulIOp>().empty())
+    return false;
   if (a.datapath != b.datapath || a.copied.size() != b.copied.size() ||
       a.op.getNumDpsInputs() != b.op.getNumDpsInputs() ||
       storesSums(a) != storesSums(b))

@@ -163,6 +163,21 @@ static void simplifyProduct(arith::MulIOp op) {
   op.getResult().replaceAllUsesWith(shifted);
 }
 
+/// Up and down by the same distance, as numbers that wrap are computed: the
+/// sign of the bits that are left. Products see how many these are.
+static void simplifyWrap(arith::ShRSIOp op) {
+  auto up = op.getLhs().getDefiningOp<arith::ShLIOp>();
+  auto left = up ? distance(*up) : std::nullopt, right = distance(*op);
+  if (!left || left != right || *left == 0)
+    return;
+  OpBuilder b(op);
+  Value kept = arith::TruncIOp::create(
+      b, op.getLoc(), b.getIntegerType(widthOf(op.getResult()) - *left),
+      up.getLhs());
+  Value wide = arith::ExtSIOp::create(b, op.getLoc(), op.getType(), kept);
+  op.getResult().replaceAllUsesWith(wide);
+}
+
 //===----------------------------------------------------------------------===//
 // Widths
 //===----------------------------------------------------------------------===//
@@ -328,6 +343,8 @@ void simplify(linalg::GenericOp op) {
     simplifyCompare(compare);
   for (auto product : llvm::make_early_inc_range(body.getOps<arith::MulIOp>()))
     simplifyProduct(product);
+  for (auto shift : llvm::make_early_inc_range(body.getOps<arith::ShRSIOp>()))
+    simplifyWrap(shift);
   removeUnused(body);
   Narrow(body).run();
   foldBody(body);

@@ -259,6 +259,8 @@ private:
   Part partOf(mlir::Value tensor, mlir::Value step, mlir::Value isLast);
 };
 
+/// Replaces operations by others with the same results.
+void mergeAlike(mlir::Block &body);
 /// True if a stage that does not write the memory reads it.
 bool isReadBy(const UnitMemory &memory, const KernelUnit &unit, size_t stage);
 /// What synthesis is told of a memory's place; nothing for registers.

@@ -139,6 +139,8 @@ struct UnitOptions {
   /// What there is of each resource, which decides where memories are; empty:
   /// by shape alone.
   Budget budget;
+  /// Asked when words and cycles are known; if not, nothing is built.
+  std::function<bool(const struct KernelUnit &)> isWanted;
   /// May change lifetimes before memories are shared: for tests.
   std::function<void(std::vector<schedule::Lifetime> &)> lifetimes;
 };
