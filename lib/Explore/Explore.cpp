@@ -9,6 +9,7 @@
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/ScopeExit.h"
 #include <cmath>
 
 using namespace mlir;
@@ -270,6 +271,8 @@ public:
                  : INFINITY;
     return sharing.whole().prospect({}).nodes > 0 ? 0 : INFINITY;
   }
+  /// Seconds per frame that no plan at these prices takes less than.
+  double bound() { return lowerBound(sharing.whole().problem()); }
   /// What keeps the solver from less than that.
   Lacking lackingAt(double promise) {
     return lackingBy(sharing.limitBelow(promise));
@@ -323,6 +326,7 @@ private:
   std::unique_ptr<Attempt> most; ///< the one that promises most
   double least = INFINITY;       ///< its seconds, or those of the best
   bool hasBound = false;         ///< only less than at the beginning is of use
+  double fewest = INFINITY;      ///< then: seconds that no plan falls below
   Lacking lacking;               ///< of the same
 
   std::unique_ptr<Attempt> attempt(const MemoryPrices &prices) const {
@@ -373,6 +377,8 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
     return false;
   auto tried = attempt(prices);
   double promise = tried->promise(least);
+  if (hasBound && promise > 0)
+    fewest = std::min(fewest, tried->bound());
   if (promise >= least * (1 - 1e-6))
     return false;
   if (promise > 0) {
@@ -500,6 +506,7 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
     Result none;
     none.fits = none.meetsGoal = false;
     none.seconds = INFINITY;
+    none.bound = fewest;
     return none;
   }
   if (!best)
@@ -595,12 +602,14 @@ FailureOr<Result> Pricing::plan(double below) {
 }
 } // namespace
 
-/// The best plan of a network as it is.
+/// The best plan of a network as it is. With `below` only one that takes fewer
+/// seconds is of use: a result without nodes says that there is none.
 static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
                                      const Cluster &cluster,
-                                     const Steering &steering) {
+                                     const Steering &steering,
+                                     double below = INFINITY) {
   Cluster allowed = withinParts(cluster, goal);
-  FailureOr<Result> result = Pricing(base, goal, allowed, steering).run();
+  FailureOr<Result> result = Pricing(base, goal, allowed, steering).run(below);
   // If there are DSP blocks, some operations are only offered with them, so
   // a few may be worse than none; a plan may also use none.
   auto dsp = goal.parts.find("dsp");
@@ -610,7 +619,7 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
     Cluster none = withinParts(cluster, without);
     const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
     auto other = Pricing(base, without, none, steering)
-                     .run(isRate && result->fits ? result->seconds : INFINITY);
+                     .run(isRate && result->fits ? result->seconds : below);
     if (succeeded(other)) {
       other->avoidsDsp = true;
       keepBetter(*result, std::move(*other), goal);
@@ -635,45 +644,55 @@ static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
 
 /// The best plan with or without bodies, if the steering names no operations.
 /// A body takes its time for each trip, so it is for goals that leave time, and
-/// for networks that fit no other way. It is explored first where that may
-/// spare the larger network.
+/// for networks that fit no other way, or hardly. It is explored first where
+/// that may spare the larger network, or much of the work for it.
 static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
                                      const Cluster &cluster,
                                      const Steering &steering) {
+  // Of the operations, so few may be left that they cost little time.
+  constexpr size_t kTimes = 4;
   const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
   if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||
       goal.latency > 0)
     return exploreBase(network, goal, cluster, steering);
+  Refusals refused;
+  std::vector<Repeat> repeats = findRepeats(network);
+  func::FuncOp folded = foldAs(network, repeats, refused);
+  auto eraseIt = llvm::make_scope_exit([&] {
+    if (folded != network)
+      eraseFolded(folded);
+  });
   std::optional<Result> plan;
-  if (isRate) {
+  if (isRate && (folded == network || kTimes * hardwareOf(folded).size() >
+                                          hardwareOf(network).size())) {
     FailureOr<Result> first = exploreBase(network, goal, cluster, steering);
     if (failed(first) || (first->fits && first->meetsGoal))
       return first;
     plan = std::move(*first);
   }
-  Refusals refused;
-  std::vector<Repeat> repeats = findRepeats(network);
-  func::FuncOp folded = foldAs(network, repeats, refused);
   std::optional<Result> bodies;
   if (folded != network) {
     FailureOr<Result> built = exploreBase(folded, goal, cluster, steering);
-    eraseFolded(folded);
     if (failed(built))
       return failure();
     bodies = std::move(*built);
     bodies->repeats = std::move(repeats);
-    if (!plan && bodies->fits && bodies->meetsGoal &&
+    if (!isRate && bodies->fits && bodies->meetsGoal &&
         takesMore(network, goal, cluster, shareOf(*bodies, cluster)))
       return std::move(*bodies);
   }
   if (!plan) {
-    FailureOr<Result> built = exploreBase(network, goal, cluster, steering);
+    const bool isBound = isRate && bodies && bodies->fits && bodies->meetsGoal;
+    FailureOr<Result> built = exploreBase(network, goal, cluster, steering,
+                                          isBound ? bodies->seconds : INFINITY);
     if (failed(built))
       return failure();
     plan = std::move(*built);
   }
   if (bodies && servesBetter(*bodies, *plan, goal, cluster))
     std::swap(*plan, *bodies);
+  if (bodies && isRate && bodies->refused.empty())
+    plan->bound = std::min(plan->bound, bodies->bound);
   if (bodies)
     erase(*bodies);
   return std::move(*plan);

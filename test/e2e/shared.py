@@ -381,6 +381,17 @@ def repeated_blocks(suite):
                     < 0.8 * own["predicted"]["lut"],
                     f"{plan['predicted']}, apart {own['predicted']}")
 
+    # Where units for all of them leave each too little, for the rate, too.
+    network = blocks(kit, 24)
+    onnx.save(network, model)
+    _, plan = made(suite, "fast24", model, device="xc7a100t")
+    _, own = made(suite, "apart24", model, "--steer",
+                  apart(suite, "apart24", network), device="xc7a100t")
+    if plan and own:
+        rates = [p["predicted"]["throughput_per_s"] for p in (plan, own)]
+        suite.check(list(bodies(plan).values()) == [24] and rates[0] > rates[1],
+                    f"a second, apart: {rates}")
+
     # Rows that end inside a beat: 16 results, three at a time.
     network = chain(kit, 4)
     onnx.save(network, model)
