@@ -19,6 +19,18 @@ static DenseF64ArrayAttr attrOf(OpBuilder &b, const Resources &resources) {
   return b.getDenseF64ArrayAttr(resources.amount);
 }
 
+/// The nodes whose FIFOs a design has in a memory.
+static SmallVector<StringRef> movedIn(flow::DesignOp design) {
+  SmallVector<StringRef> nodes;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    if (op.getUnit().is<unit::MemFifo>())
+      llvm::append_range(
+          nodes,
+          llvm::split(op->getAttrOfType<StringAttr>("rhizome.node").getValue(),
+                      ", "));
+  return nodes;
+}
+
 static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
   OpBuilder::InsertionGuard guard(b);
   OperationState state(loc, flow::NodeOp::getOperationName());
@@ -26,6 +38,8 @@ static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
   state.addAttribute("places", b.getDenseI64ArrayAttr(places));
   state.addAttribute("stream_bits", b.getI64IntegerAttr(node.streamBits));
   state.addAttribute("traffic", attrOf(b, node.account));
+  if (auto moved = movedIn(node.design); !moved.empty())
+    state.addAttribute("moved", b.getStrArrayAttr(moved));
   state.addRegion()->emplaceBlock();
   auto op = cast<flow::NodeOp>(b.create(state));
   b.setInsertionPointToEnd(&op.getBody().front());
@@ -327,7 +341,10 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
   FailureOr<Result> result = std::move(whole);
   if (result->refused.empty()) {
     Steering steering;
-    for (auto node : plan.getBody().getOps<flow::NodeOp>())
+    for (auto node : plan.getBody().getOps<flow::NodeOp>()) {
+      if (auto moved = node.getMoved())
+        for (auto of : moved->getAsRange<StringAttr>())
+          steering.fifos.push_back({of.str(), /*inMemory=*/true});
       for (auto choice : node.getBody().getOps<flow::ChoiceOp>()) {
         Steering::Pin pin;
         pin.of = idOf(choice);
@@ -335,6 +352,7 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
         pin.option = choice.getKey().str();
         steering.pins.push_back(std::move(pin));
       }
+    }
     Cluster allowed = priced(
         withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
         {result->lutsOfABlock,

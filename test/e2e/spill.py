@@ -90,6 +90,12 @@ def spill(suite):
     if compiled(suite, "--plan", model, again, "--device", DDR, "--plan", package):
         suite.check(plans.hardware(package) == plans.hardware(again),
                     "--plan gives the same hardware")
+    module, later = suite.work / "explored.mlir", suite.work / "later.rhz"
+    suite.run("compile", model, *goal, "--fifos", "memory", "--compile-to",
+              "explore", "-o", module)
+    suite.run("compile", module, "--compile-from", "explore", "-o", later)
+    suite.check(plans.hardware(package) == plans.hardware(later),
+                "a stop after 'explore' gives the same hardware")
     for options, text in (
             (("--device", DDR, "--fifos", "disk"), "is not a place of FIFOs"),
             (("--device", DDR, "--fifos", "nowhere=memory"), "can lie in a memory"),

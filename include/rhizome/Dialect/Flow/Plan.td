@@ -159,7 +159,8 @@ def Flow_NodeOp : Flow_Op<"node", [SingleBlock, NoTerminator,
     `places` are the devices of the cluster that hold a copy each, in
     order; `stream_bits` is the width of the border, `traffic` what one copy
     transfers and takes by the solver's estimate, in the order of the resource
-    vector. After `build` the node names its function and its design and has
+    vector. `moved` are the names of the model's nodes whose FIFOs lie in the
+    device's memory. After `build` the node names its function and its design and has
     the design's predictions; after `lower` also the modules of its RTL.
 
     - (C1) there is a place, none is negative, and streams have bits.
@@ -181,6 +182,7 @@ def Flow_NodeOp : Flow_Op<"node", [SingleBlock, NoTerminator,
   }];
   let arguments = (ins DenseI64ArrayAttr:$places, I64Attr:$stream_bits,
                        DenseF64ArrayAttr:$traffic,
+                       OptionalAttr<StrArrayAttr>:$moved,
                        OptionalAttr<FlatSymbolRefAttr>:$function,
                        OptionalAttr<FlatSymbolRefAttr>:$design,
                        OptionalAttr<F64Attr>:$interval_cycles,
