@@ -40,12 +40,15 @@ protected:
         hls::structureOf(*module->getOps<rtl::ModuleOp>().begin(), {}), {});
   }
 
-  /// Helmholtz in 8.24.
   FailureOr<hls::KernelUnit> helmholtz(const hls::UnitOptions &options) {
-    formats = parseSourceString<ModuleOp>(test::helmholtz(3), &context);
+    return build(test::helmholtz(3), Format::fixed(8, 24), options);
+  }
+  FailureOr<hls::KernelUnit> build(const std::string &text, Format format,
+                                   const hls::UnitOptions &options) {
+    formats = parseSourceString<ModuleOp>(text, &context);
     auto kernel = *formats->getOps<func::FuncOp>().begin();
     FormatChoice choice;
-    choice.format = Format::fixed(8, 24);
+    choice.format = format;
     EXPECT_TRUE(succeeded(applyFormats(kernel, choice)));
     PassManager pm(&context);
     pm.addPass(createConvertNumToArith({.callsQuotients = true}));
@@ -138,6 +141,23 @@ TEST_F(KernelCosts, SerialNestsHaveOneProductInTurns) {
   EXPECT_EQ(unit->groups[0], (std::vector<size_t>{0, 1, 2, 4, 5, 6}));
   EXPECT_EQ(productsOf(*unit), 6u);
   EXPECT_EQ(costOf(hls::structureOf(unit->module, {}), {}).dsp(), 6);
+}
+
+TEST_F(KernelCosts, AWrappedFactorHasItsOwnBits) {
+  // 18 by 18 bits, in one block; the difference wraps before.
+  auto unit = build(
+      "func.func @f(%a: tensor<5xf64>, %b: tensor<5xf64>) -> tensor<5xf64> {\n"
+      "%e = tensor.empty() : tensor<5xf64>\n"
+      "%r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, "
+      "affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = "
+      "[\"parallel\"]} ins(%a, %b : tensor<5xf64>, tensor<5xf64>) outs(%e : "
+      "tensor<5xf64>) {\n^bb0(%x: f64, %y: f64, %o: f64):\n"
+      "%d = arith.subf %x, %y : f64\n%p = arith.mulf %d, %y : f64\n"
+      "linalg.yield %p : f64\n} -> tensor<5xf64>\n"
+      "return %r : tensor<5xf64>\n}\n",
+      Format::fixed(4, 14), {});
+  ASSERT_TRUE(succeeded(unit));
+  EXPECT_EQ(costOf(hls::structureOf(unit->module, {}), {}).dsp(), 1);
 }
 
 TEST_F(KernelCosts, StagesHaveProductsOfTheirOwn) {
