@@ -223,7 +223,7 @@ void Counter::countUnit(rtl::ModuleOp module) {
           if (isa<rtl::AndOp>(gate) && mask && bitsOf(mask.getInput()) == 1)
             luts(kMasked * bits * (isAmd() ? 1 : 2));
           else if (bits == 1)
-            luts(kGate);
+            luts(isAmd() ? kGate : 1);
         })
         .Default([&](Operation *other) { count(*other); });
 }
@@ -241,7 +241,7 @@ void Counter::countChoice(rtl::MuxOp m) {
   const double bits = double(usedBits(m.getResult()));
   const bool isOne = bits == 1;
   if (!isAmd())
-    luts(bits * (hasConstant ? 0.3 : 0.8));
+    luts(bits * (hasConstant ? 0.5 : 1));
   else if (isOne)
     luts(kGate);
   else if (hasConstant)
