@@ -293,13 +293,19 @@ Layer drawMove(NetworkBuilder &n, uint64_t seed) {
   return {n.end()};
 }
 
-/// A skip around a layer.
-func::FuncOp drawSkip(NetworkBuilder &n) {
+/// A skip around a layer, sometimes several in a row, for arbiters of many.
+func::FuncOp drawSkips(NetworkBuilder &n) {
   n.bellShaped = true;
-  const int64_t edge = n.draw(8, 64);
+  const int64_t edge = n.draw(8, 64), skips = n.draw(0, 3) ? 1 : n.draw(2, 8);
   mlir::Value input = n.begin({1, edge, edge, size(n, 64)}, activation(n));
-  n.table("table", n.drawType(8), n.coin());
-  n.add("add", input, n.draw(1, 9), n.draw(1, 9));
+  for (int64_t skip = 0; skip < skips; ++skip) {
+    if (skip > 0) {
+      n.requantize("quantize", activation(n), n.coin(), n.coin());
+      input = n.value;
+    }
+    n.table("table", n.drawType(8), n.coin());
+    n.add("add", input, n.draw(1, 9), n.draw(1, 9));
+  }
   return n.end();
 }
 
@@ -443,15 +449,14 @@ bool share(NetworkBuilder &n, func::FuncOp network, gen::WeightHome home,
   return true;
 }
 
-/// The arbiters of a design's banks as actors of its node, in a module that
-/// has only those bits of addresses which the readers need: in a whole design,
-/// the others are constants.
-llvm::Error addArbiters(explore::NodeResult &result,
-                        const gen::DeviceContext &device, PackageWriter &writer,
-                        PlannedNode &node) {
-  static constexpr llvm::StringLiteral file = "narrow_arbiter.sv";
-  static constexpr llvm::StringLiteral text =
-      R"(module narrow_arbiter #(
+/// A module around one of the arbiters.
+struct Arbiter {
+  const char *prefix; ///< of its kind and its module's name
+  const char *text;
+};
+
+constexpr Arbiter kReadArbiter = {"",
+                                  R"(module narrow_arbiter #(
   parameter int DataWidth = 64, Readers = 2, Bursts = 8, Address = 32
 ) (
   input  logic clk_i, rst_ni, m_axi_arready, m_axi_rvalid, m_axi_rlast,
@@ -472,31 +477,73 @@ llvm::Error addArbiters(explore::NodeResult &result,
   rhz_mem_arbiter #(.DataWidth(DataWidth), .Readers(Readers), .Bursts(Bursts))
     u_arbiter (.*);
 endmodule
-)";
-  std::map<std::string, std::pair<gen::BankReaders, int64_t>> banks;
+)"};
+
+constexpr Arbiter kWriteArbiter = {"write_", R"(module narrow_write_arbiter #(
+  parameter int DataWidth = 64, Readers = 2, Bursts = 8, Address = 32
+) (
+  input  logic clk_i, rst_ni, m_axi_awready, m_axi_wready, m_axi_bvalid,
+  input  logic [Readers-1:0] s_axi_awvalid, s_axi_wvalid, s_axi_wlast,
+  input  logic [Readers*Address-1:0] s_address,
+  input  logic [Readers*8-1:0] s_axi_awlen,
+  input  logic [Readers*DataWidth-1:0] s_axi_wdata,
+  output logic [Readers-1:0] s_axi_awready, s_axi_wready, s_axi_bvalid,
+  output logic m_axi_awvalid, m_axi_wvalid, m_axi_wlast, m_axi_bready,
+  output logic [63:0] m_axi_awaddr,
+  output logic [7:0] m_axi_awlen,
+  output logic [DataWidth-1:0] m_axi_wdata
+);
+  logic [Readers*64-1:0] s_axi_awaddr;
+  for (genvar r = 0; r < Readers; r++) begin : gen_addresses
+    assign s_axi_awaddr[64*r+:64] = 64'(s_address[Address*r+:Address]);
+  end
+  rhz_mem_write_arbiter #(
+    .DataWidth(DataWidth), .Writers(Readers), .Bursts(Bursts)
+  ) u_arbiter (.s_axi_bready('1), .*);
+endmodule
+)"};
+
+/// The arbiters of a design's banks as actors of its node, in modules that have
+/// only those bits of addresses which are needed, and take every answer: in a
+/// whole design, the others are constants.
+llvm::Error addArbiters(explore::NodeResult &result,
+                        const gen::DeviceContext &device, PackageWriter &writer,
+                        PlannedNode &node) {
+  std::map<std::string, gen::BankReaders> reading, writing;
   for (auto op : result.design.getBody().getOps<flow::ActorOp>()) {
     unit::Instance unit = op.getUnit();
     for (auto [port, bank] :
          llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
-      auto &[readers, bits] =
-          banks[bank.getMemory().str() + std::to_string(bank.getBank())];
-      ++readers.count;
-      readers.inFlight += port->traffic.inFlight(unit.params.data());
-      readers.bytes += port->traffic.bytes(unit.params.data());
-      bits = unit.get("DataWidth");
+      const std::string name =
+          bank.getMemory().str() + std::to_string(bank.getBank());
+      auto add = [&](gen::BankReaders &ports) {
+        ports.inFlight += port->traffic.inFlight(unit.params.data());
+        ports.bytes += port->traffic.bytes(unit.params.data());
+        ports.bits = unit.get("DataWidth");
+      };
+      add(reading[name]);
+      ++reading[name].count;
+      if (port->writes()) {
+        add(writing[name]);
+        ++writing[name].writers;
+      }
     }
   }
-  for (const auto &[name, bank] : banks) {
-    const auto &[readers, bits] = bank;
-    if (readers.count < 2)
-      continue;
+  auto addOne = [&](const std::string &name, const Arbiter &arbiter,
+                    const gen::BankReaders &readers) -> llvm::Error {
+    const int64_t count = std::max(readers.count, readers.writers);
+    if (count < 2)
+      return llvm::Error::success();
+    const std::string prefix = arbiter.prefix,
+                      module = "narrow_" + prefix + "arbiter",
+                      file = module + ".sv";
     PlannedActor actor;
-    actor.name = name + "_arbiter";
-    actor.kind = "mem_arbiter";
-    actor.module = "narrow_arbiter";
+    actor.name = name + "_" + prefix + "arbiter";
+    actor.kind = "mem_" + prefix + "arbiter";
+    actor.module = module;
     actor.config = llvm::json::Object{
-        {"DataWidth", bits},
-        {"Readers", readers.count},
+        {"DataWidth", readers.bits},
+        {"Readers", count},
         {"Bursts", readers.inFlight},
         {"Address", int64_t(llvm::Log2_64_Ceil(uint64_t(readers.bytes)))}};
     for (const auto &[key, value] : actor.config)
@@ -506,15 +553,22 @@ endmodule
       if (r.amount[k] > 0)
         actor.resources[gen::kResourceNames[k]] = r.amount[k];
     node.actors.push_back(std::move(actor));
-    node.modules["narrow_arbiter"] = {"rhz_counter.sv", "rhz_mem_arbiter.sv",
-                                      file.str()};
+    for (const unit::SourceFile &source :
+         unit::sourcesOf("rhz_mem_" + prefix + "arbiter"))
+      node.modules[module].push_back(source.name);
+    node.modules[module].push_back(file);
     if (llvm::is_contained(node.rtl, file))
-      continue;
-    node.rtl.push_back(file.str());
-    if (auto error =
-            writer.writeFile("nodes/" + node.name + "/rtl/" + file.str(), text))
+      return llvm::Error::success();
+    node.rtl.push_back(file);
+    return writer.writeFile("nodes/" + node.name + "/rtl/" + file,
+                            arbiter.text);
+  };
+  for (const auto &[name, ports] : reading)
+    if (auto error = addOne(name, kReadArbiter, ports))
       return error;
-  }
+  for (const auto &[name, ports] : writing)
+    if (auto error = addOne(name, kWriteArbiter, ports))
+      return error;
   return llvm::Error::success();
 }
 
@@ -540,7 +594,7 @@ llvm::Error addLayer(uint64_t seed, const std::string &name,
                 : set == Set::Rows   ? Layer{drawRows(n)}
                 : set == Set::Moves  ? drawMove(n, seed)
                 : set == Set::Turns  ? Layer{drawSharers(n)}
-                : set == Set::Fifos  ? Layer{drawSkip(n)}
+                : set == Set::Fifos  ? Layer{drawSkips(n)}
                 : set == Set::Streamed && n.draw(0, 3) == 0
                     ? Layer{drawReaders(n)}
                     : Layer{drawLayer(n)};

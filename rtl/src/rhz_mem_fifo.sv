@@ -58,8 +58,6 @@ module rhz_mem_fifo #(
   localparam int FillW   = $clog2(Buffer + Parts + 1);
   localparam int FlightW = $clog2(InFlight + 1);
   localparam int SlotW   = $clog2(Slots + 1);
-  localparam int PlaceW  = (Burst > 1) ? $clog2(Burst) : 1;
-  localparam int BurstW  = (Bursts > 1) ? $clog2(Bursts) : 1;
   if (Buffer < Burst || (Parts > 1 && Per != 1) || Words % Per != 0 || Per * Elem > DataWidth)
   begin : gen_bad
     initial $fatal(1, "rhz_mem_fifo: %0d words of %0d bits, %0d in a beat of %0d, bursts of %0d",
@@ -126,32 +124,11 @@ module rhz_mem_fifo #(
     end
   end
 
-  // The data of the claimed bursts, of which `owed_q` have not begun.
-  logic runs_q, passes, starts, at_last, burst_last;
-  logic [FlightW-1:0] owed_q;
-  logic [PlaceW-1:0] place_q;
-  logic [BurstW-1:0] unused_burst;
-  assign sends        = runs_q && m_axi_wready;
-  assign m_axi_wvalid = there && runs_q;
-  assign m_axi_wdata  = DataWidth'(sent);
-  assign m_axi_wlast  = at_last;
-  assign passes       = m_axi_wvalid && m_axi_wready;
-  assign starts       = owed_q != '0 && (!runs_q || (passes && at_last));
-  rhz_counter #(.Count(Bursts)) u_burst (
-    .clk_i, .rst_ni, .en_i(passes && at_last), .value_o(unused_burst), .last_o(burst_last)
+  assign m_axi_wdata = DataWidth'(sent);
+  rhz_mem_beats #(.Words(Beats), .Burst(Burst), .InFlight(InFlight)) u_beats (
+    .clk_i, .rst_ni, .claim_i(write), .there_i(there), .sends_o(sends), .m_axi_wvalid,
+    .m_axi_wready, .m_axi_wlast
   );
-  assign at_last = place_q == (burst_last ? PlaceW'(LastLen - 1) : PlaceW'(Burst - 1));
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      owed_q  <= '0;
-      runs_q  <= 1'b0;
-      place_q <= '0;
-    end else begin
-      owed_q <= owed_q + FlightW'(write) - FlightW'(starts);
-      runs_q <= starts || (runs_q && !(passes && at_last));
-      if (passes) place_q <= at_last ? '0 : place_q + PlaceW'(1);
-    end
-  end
 
   // Bursts that are written are read when the buffer has places for them.
   localparam int RoomW = $clog2(Buffer + 1);
@@ -190,7 +167,7 @@ module rhz_mem_fifo #(
   assign m_axi_rready = 1'b1;
   assign freed        = m_axi_rvalid && m_axi_rlast;
   assign pop          = valid && ready;
-  assign unused       = &{1'b0, credit, unused_burst};
+  assign unused       = &{1'b0, credit};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) push_q <= 1'b0;
     else         push_q <= m_axi_rvalid;

@@ -41,8 +41,6 @@ module rhz_mem_writer #(
   localparam int FullLen  = (Words < Burst) ? Words : Burst;
   localparam int FillW    = $clog2(Depth + 1);
   localparam int FlightW  = $clog2(InFlight + 1);
-  localparam int BurstsW  = (Bursts > 1) ? $clog2(Bursts) : 1;
-  localparam int PlaceW   = (FullLen > 1) ? $clog2(FullLen) : 1;
   if (Depth < FullLen) begin : gen_bad_depth
     initial $fatal(1, "rhz_mem_writer: Depth %0d is less than a burst of %0d", Depth, FullLen);
   end
@@ -86,38 +84,17 @@ module rhz_mem_writer #(
     end
   end
 
-  // The data of the claimed bursts, of which `owed_q` have not begun.
-  logic credit, there, starts, runs_q, sent, at_last, place_last, round_last;
-  logic [FlightW-1:0] owed_q;
-  logic [BurstsW-1:0] unused_burst;
-  logic [PlaceW-1:0] place_q;
-  logic unused;
-  assign unused     = &{1'b0, m_axi_bresp[0], unused_burst};
-  assign in_ready_o = credit;
-  assign take       = in_valid_i && credit;
+  logic credit, there, sends, unused;
+  assign unused      = &{1'b0, m_axi_bresp[0]};
+  assign in_ready_o  = credit;
+  assign take        = in_valid_i && credit;
+  assign m_axi_wstrb = '1;
   rhz_outbuf #(.Width(DataWidth), .Depth(Depth)) u_buffer (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(take), .push_i(take), .push_data_i(in_data_i),
-    .out_valid_o(there), .out_ready_i(runs_q && m_axi_wready), .out_data_o(m_axi_wdata)
+    .out_valid_o(there), .out_ready_i(sends), .out_data_o(m_axi_wdata)
   );
-  assign m_axi_wvalid = there && runs_q;
-  assign m_axi_wlast  = at_last;
-  assign m_axi_wstrb  = '1;
-  assign sent         = m_axi_wvalid && m_axi_wready;
-  assign starts       = owed_q != '0 && (!runs_q || (sent && at_last));
-  rhz_counter #(.Count(Bursts)) u_burst (
-    .clk_i, .rst_ni, .en_i(sent && at_last), .value_o(unused_burst), .last_o(round_last)
+  rhz_mem_beats #(.Words(Words), .Burst(Burst), .InFlight(InFlight)) u_beats (
+    .clk_i, .rst_ni, .claim_i(fire), .there_i(there), .sends_o(sends), .m_axi_wvalid,
+    .m_axi_wready, .m_axi_wlast
   );
-  assign place_last = place_q == PlaceW'(FullLen - 1);
-  assign at_last    = round_last ? place_q == PlaceW'(LastLen - 1) : place_last;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      owed_q  <= '0;
-      runs_q  <= 1'b0;
-      place_q <= '0;
-    end else begin
-      owed_q <= owed_q + FlightW'(fire) - FlightW'(starts);
-      runs_q <= starts || (runs_q && !(sent && at_last));
-      if (sent) place_q <= at_last ? '0 : place_q + PlaceW'(1);
-    end
-  end
 endmodule

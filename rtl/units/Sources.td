@@ -89,14 +89,19 @@ def rhz_replay : Source<[
 def rhz_load_gate : Source;
 def rhz_mem_requests : Source<[rhz_counter]>;
 def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
-def rhz_mem_arbiter : Source<[rhz_counter]>;
+def rhz_mem_owners : Source<[rhz_counter]>;
+def rhz_mem_turn : Source;
+def rhz_mem_grants : Source<[rhz_mem_turn, rhz_mem_owners]>;
+def rhz_mem_arbiter : Source<[rhz_mem_grants]>;
 def rhz_mem_reader : Source<[rhz_mem_requests, rhz_outbuf]>;
+def rhz_mem_beats : Source<[rhz_counter]>;
 def rhz_mem_fifo : Source<[
-    rhz_counter, rhz_mem_requests, rhz_outbuf, rhz_gearbox]>;
-def rhz_mem_write_arbiter : Source<[rhz_counter]>;
+    rhz_counter, rhz_mem_requests, rhz_mem_beats, rhz_outbuf, rhz_gearbox]>;
+def rhz_mem_senders : Source<[rhz_mem_owners]>;
+def rhz_mem_write_arbiter : Source<[rhz_mem_grants, rhz_mem_senders]>;
 def rhz_mem_rounds : Source<[rhz_counter]>;
 def rhz_mem_source : Source<[rhz_mem_rounds, rhz_outbuf]>;
-def rhz_mem_writer : Source<[rhz_counter, rhz_mem_rounds, rhz_outbuf]>;
+def rhz_mem_writer : Source<[rhz_mem_rounds, rhz_mem_beats, rhz_outbuf]>;
 def rhz_move_in : Source<[
     rhz_mem_source, rhz_gearbox_pick, rhz_gearbox_collect, rhz_gearbox_ring]>;
 def rhz_move_out : Source<[

@@ -15,28 +15,35 @@ Resources costOfArbiter(const BankReaders &readers,
   // Whose turn it is, and the request; addresses are as wide as the segments
   // need.
   int64_t request = clog2(std::max<int64_t>(readers.bytes, 2)) + 8;
+  // A choice by a bit for each, in LUTs a bit as measured in random points of
+  // up to 16: those of requests are on the longest path, and take more for it.
+  auto choice = [&](int64_t bits, int64_t count, double each) {
+    b.term(Term::Mux, double(bits) * (count > 2 ? each * double(count) : 1.0));
+  };
+  constexpr double kData = 0.55, kRequest = 0.62, kRequestOfMany = 0.9;
   auto add = [&](int64_t count, int64_t queues) {
     if (count < 2)
       return;
+    constexpr int64_t kFew = 6, kFlags = 13;
     b.term(Term::Fixed, 1);
     b.ff(double(count + 1 + request));
     b.adder(2, count);
-    b.mux(double(request), count);
+    choice(request, count, count > kFew ? kRequestOfMany : kRequest);
     // The owners of the bursts in flight, read without a register by each
-    // queue.
-    b.counter(readers.inFlight, /*last=*/false);
+    // queue, whose pointer Yosys keeps twice.
     for (int64_t i = 0; i < queues; ++i) {
-      b.counter(readers.inFlight, /*last=*/false);
+      b.counter(readers.inFlight);
+      b.counter(readers.inFlight);
       b.ram(readers.inFlight, count, /*stages=*/0);
-      b.ff(double(clog2(readers.inFlight + 1) + 1));
+      b.ff(double(clog2(readers.inFlight + 1) + clog2(readers.inFlight) + 2));
     }
-    b.ff(1);
     b.term(Term::Control, double(2 * count));
+    b.structure.exact.lut() += double(kFlags * queues);
   };
   add(readers.count, 1);
   add(readers.writers, 2);
   if (readers.writers > 1)
-    b.mux(double(readers.bits), readers.writers);
+    choice(readers.bits, readers.writers, kData);
   const CostModel::Unit &unit =
       context.model->of(reader.kind().characterized.front());
   Resources cost = b.structure.exact;

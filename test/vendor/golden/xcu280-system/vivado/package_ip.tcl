@@ -33,10 +33,18 @@ foreach signal {ap_clk ap_rst_n} type {clock reset} {
 }
 # The packager knows which side an AXI4 interface is on by its directions.
 foreach {interface signals} {
-  m_axi_0 {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-  m_axi_1 {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-  m_axi_2 {araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready}
-  m_axi_3 {awaddr awlen awsize awburst awcache awprot awvalid awready wdata wstrb wlast wvalid wready bresp bvalid bready}
+  m_axi_0 {
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+  }
+  m_axi_1 {
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+  }
+  m_axi_2 {
+    araddr arlen arsize arburst arcache arprot arvalid arready rdata rresp rlast rvalid rready
+  }
+  m_axi_3 {
+    awaddr awlen awsize awburst awcache awprot awvalid awready wdata wstrb wlast wvalid wready bresp bvalid bready
+  }
   s_axi_control {awaddr awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arvalid arready rdata rresp rvalid rready}
 } {
   if {[llength [ipx::get_bus_interfaces $interface -of_objects $core]] == 0} {

@@ -24,6 +24,7 @@ foreach name {
   rhz_rotate_out.sv
   rhz_gearbox_ring.sv
   rhz_move_in.sv
+  rhz_mem_beats.sv
   rhz_mem_writer.sv
   rhz_move_out.sv
   rhz_lane.sv
