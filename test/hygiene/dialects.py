@@ -35,6 +35,7 @@ TEXTS = {
     "flow.node function": "the name of a function",
     "flow.node design": "the name of a design",
     "flow.node bottleneck": "the name of a model's node",
+    "flow.node moved": "names of the model's nodes",
     "flow.node rtl": "the name of a module",
     "flow.node link": "the name of a module",
     "flow.choice node": "the name of a model's node",
