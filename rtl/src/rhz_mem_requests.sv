@@ -28,8 +28,9 @@ module rhz_mem_requests #(
   localparam int LastLen   = Words - (Bursts - 1) * Burst;
   localparam int Beats     = (Slots != 0) ? Slots * Burst : Words;
   localparam int Pages     = (Beats - 1) / (4096 / Bytes) + 1;
-  localparam int AddrWidth = 12 + $clog2(Page + Pages);
   localparam int Low       = $clog2(Burst * Bytes);
+  localparam int Top       = 12 + $clog2(Page + Pages);
+  localparam int AddrWidth = (Top > Low) ? Top : Low + 1;   // a single burst is a page
   localparam int CountW    = (Bursts > 1) ? $clog2(Bursts) : 1;
   localparam logic [AddrWidth-1:0] Base = AddrWidth'(64'(Page) << 12);
 
