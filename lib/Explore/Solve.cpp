@@ -132,12 +132,14 @@ void Placement::place(int sort, const std::vector<int> &places, int begin) {
   const State from = states[p][begin];
   RunFront &labels = front(widths[sort].front(), r, begin);
   int n = int(problem.stages.size());
+  const bool isLast = places.back() + 1 == int(problem.places.size());
   for (int end = begin + 1; end <= n; ++end) {
     const Stage &last = problem.stages[end - 1];
     if ((end - 1 > begin && last.mustCut) || !mayHold(end - 1, places) ||
         labels.exceeds(end, budgetsOf(here.kind, r)))
       break;
-    if (!mayEnd(end))
+    // Of what ends behind the last place only whole networks are of use.
+    if (!mayEnd(end) || (isLast && end < n))
       continue;
     const std::optional<Run> &found = best(sort, r, begin, end);
     if (!found)

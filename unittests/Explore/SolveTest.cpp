@@ -27,7 +27,9 @@ public:
     return luts(3 * double(ends.in.size() + ends.out.size()) + place.kind);
   }
 
+  int layouts = 0; ///< that were tried: each asks for the input's crossing
   Cost crossing(int, int tensor, int format) override {
+    layouts += tensor == 0;
     return luts(1 + (tensor + format) % 3);
   }
   int64_t wires(int tensor, int format) override {
@@ -692,24 +694,22 @@ TEST(Solve, MoreOfDiesNeverHurts) {
   EXPECT_GT(helped, 50);
 }
 
-/// In sum every half of the stages may take the DSPs; only one of the dies has
-/// them.
-TEST(Solve, ChoicesFollowTheDies) {
-  constexpr int kStages = 20;
-  DrawnGlue glue;
+/// A chain of which either choice is one of LUTs or one of DSPs, on a place
+/// with these dies.
+static Problem chainOnDies(int stages, DrawnGlue &glue,
+                           const std::vector<Resources> &dies) {
   Problem problem;
   problem.glue = &glue;
   Kind kind;
   kind.name = "k";
   problem.tensors.push_back({-1, {0}, false, 64, 8});
-  for (int s = 0; s < kStages; ++s) {
+  for (int s = 0; s < stages; ++s) {
     Stage stage;
     stage.name = "s" + std::to_string(s);
     stage.operands = {s};
     stage.result = s + 1;
-    stage.die = s < kStages / 2 ? 0 : 1;
     problem.stages.push_back(stage);
-    const bool isLast = s + 1 == kStages;
+    const bool isLast = s + 1 == stages;
     problem.tensors.push_back(
         {s, isLast ? std::vector<int>{} : std::vector{s + 1}, isLast, 64, 8});
     Choice inLuts, inDsp;
@@ -721,11 +721,7 @@ TEST(Solve, ChoicesFollowTheDies) {
     kind.choices.push_back({inLuts, inDsp});
   }
   Place place;
-  for (bool hasDsp : {false, true}) {
-    Resources die;
-    die.lut() = hasDsp ? 200 : 1100;
-    die.dsp() = hasDsp ? 50 : 0;
-    die.ff() = 1e6;
+  for (const Resources &die : dies) {
     place.dies.budgets.push_back(die);
     place.budget += die;
   }
@@ -733,12 +729,45 @@ TEST(Solve, ChoicesFollowTheDies) {
   kind.capacity = place.budget;
   problem.kinds = {kind};
   problem.places = {place};
+  return problem;
+}
+
+static Resources dieOf(double luts, double dsps) {
+  Resources die;
+  die.lut() = luts;
+  die.dsp() = dsps;
+  die.ff() = 1e6;
+  return die;
+}
+
+/// In sum every half of the stages may take the DSPs; only one of the dies has
+/// them.
+TEST(Solve, ChoicesFollowTheDies) {
+  constexpr int kStages = 20;
+  DrawnGlue glue;
+  Problem problem =
+      chainOnDies(kStages, glue, {dieOf(1100, 0), dieOf(200, 50)});
+  for (int s = 0; s < kStages; ++s)
+    problem.stages[s].die = s < kStages / 2 ? 0 : 1;
   auto solution = solveFastest(problem, {});
   ASSERT_TRUE(solution);
   const struct Run &run = solution->runs[0];
   for (int s = 0; s < kStages; ++s) {
     EXPECT_EQ(run.dies[s], s < kStages / 2 ? 0 : 1) << s;
     EXPECT_EQ(run.choices[s], s < kStages / 2 ? 0 : 1) << s;
+  }
+}
+
+/// Parts of a network that no other place completes are not laid out: a longer
+/// one takes no more layouts.
+TEST(Solve, LaysOutWholeNetworks) {
+  for (int stages : {50, 100}) {
+    DrawnGlue glue;
+    Problem problem =
+        chainOnDies(stages, glue, {dieOf(5000, 400), dieOf(5000, 400)});
+    ASSERT_TRUE(solveWithin(problem, 1, {}));
+    EXPECT_GE(glue.layouts, 1);
+    EXPECT_LE(glue.layouts, 4) << stages;
   }
 }
 
