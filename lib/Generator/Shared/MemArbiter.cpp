@@ -16,19 +16,21 @@ Resources costOfArbiter(const BankReaders &readers,
   // need.
   int64_t request = clog2(std::max<int64_t>(readers.bytes, 2)) + 8;
   // A choice by a bit for each, in LUTs a bit as measured in random points of
-  // up to 16: those of requests are on the longest path, and take more for it.
+  // up to 12: those of requests are on the longest path, and take more for it.
   auto choice = [&](int64_t bits, int64_t count, double each) {
     b.term(Term::Mux, double(bits) * (count > 2 ? each * double(count) : 1.0));
   };
-  constexpr double kData = 0.55, kRequest = 0.62, kRequestOfMany = 0.9;
+  auto ofCount = [](int64_t count, double few, double some, double many) {
+    return count > 10 ? many : count > 6 ? some : few;
+  };
   auto add = [&](int64_t count, int64_t queues) {
     if (count < 2)
       return;
-    constexpr int64_t kFew = 6, kFlags = 13;
+    constexpr int64_t kFlags = 13;
     b.term(Term::Fixed, 1);
     b.ff(double(count + 1 + request));
     b.adder(2, count);
-    choice(request, count, count > kFew ? kRequestOfMany : kRequest);
+    choice(request, count, ofCount(count, 0.62, 0.9, 1.1));
     // The owners of the bursts in flight, read without a register by each
     // queue, whose pointer Yosys keeps twice.
     for (int64_t i = 0; i < queues; ++i) {
@@ -43,7 +45,8 @@ Resources costOfArbiter(const BankReaders &readers,
   add(readers.count, 1);
   add(readers.writers, 2);
   if (readers.writers > 1)
-    choice(readers.bits, readers.writers, kData);
+    choice(readers.bits, readers.writers,
+           ofCount(readers.writers, 0.55, 0.55, 0.67));
   const CostModel::Unit &unit =
       context.model->of(reader.kind().characterized.front());
   Resources cost = b.structure.exact;
