@@ -10,6 +10,7 @@ import argparse
 import json
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -108,7 +109,7 @@ def measure(rhizome, row, folder):
     """(predicted, measured) of a unit, by kind."""
     name, numbers, device, options = row
     package = folder / "unit.rhz"
-    subprocess.run(["rm", "-rf", package], check=True)
+    shutil.rmtree(package, ignore_errors=True)
     built = run([rhizome, "compile", source(name, folder), "--numbers",
                  numbers, "--device", device, *options, "-o", package,
                  "--json"])
