@@ -41,7 +41,7 @@ def entries(lines):
 def escaped(text):
     """Help as Markdown: options and formats are code, nothing is a tag."""
     text = re.sub(r"(?<![\w-])(--[a-z][a-z-]*)", r"`\1`", text)
-    return re.sub(r"([<>*_|])", r"\\\1", text)
+    return re.sub(r"([*_])", r"\\\1", text.replace("<", "&lt;"))
 
 
 def section(name, text):

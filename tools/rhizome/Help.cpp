@@ -21,13 +21,13 @@ namespace {
 constexpr size_t kWidth = 100;
 constexpr size_t kText = 26;
 
-/// Headings for commands; one that is in no list stands under the last.
+/// Headings for commands.
 const std::pair<const char *, std::vector<StringRef>> kCommandGroups[] = {
     {"Build", {"explore", "compile", "embed", "precision"}},
     {"Check", {"simulate", "evaluate", "trace", "synth"}},
     {"Use", {"run", "report"}},
     {"Look up", {"coverage", "analyze", "formats", "targets"}},
-    {"Maintain", {"doctor", "characterize", "completion"}}};
+    {"Maintain", {"doctor", "characterize"}}};
 
 /// Headings for the help of commands with many options.
 const std::pair<const char *, std::vector<StringRef>> kOptionGroups[] = {
@@ -61,9 +61,9 @@ constexpr size_t kMany = 15;
 std::string wrapped(StringRef text, size_t used, size_t indent) {
   std::string out;
   bool isFirst = true;
-  for (StringRef word : llvm::split(text, ' ')) {
-    if (word.empty())
-      continue;
+  llvm::SmallVector<StringRef> words;
+  llvm::SplitString(text, words, " \n");
+  for (StringRef word : words) {
     const size_t length = llvm::sys::locale::columnWidth(word);
     if (!isFirst && used + 1 + length > kWidth) {
       out += "\n" + std::string(indent, ' ');
@@ -85,18 +85,17 @@ StringRef valueName(const CLI::Option &option, StringRef type) {
   const StringRef name =
       option.get_lnames().empty() ? "" : option.get_lnames().front();
   return llvm::StringSwitch<StringRef>(name)
-      .Cases("device", "family", "NAME")
+      .Cases({"device", "family"}, "NAME")
       .Case("goal", "GOAL")
       .Case("rounding", "DIRECTION")
-      .Cases("output", "input", "expect", "picture", "data", "FILE")
+      .Cases({"output", "input", "expect", "picture", "data"}, "FILE")
       .EndsWith("-mhz", "MHZ")
       .EndsWith("-us", "US")
       .EndsWith("-s", "S")
-      .Default(type == "TEXT"    ? "NAME"
-               : type == "FLOAT" ? "NUMBER"
-               : type == "INT" || type == "UINT"
-                   ? "N"
-                   : type);
+      .Default(type == "TEXT"                    ? "NAME"
+               : type == "FLOAT"                 ? "NUMBER"
+               : type == "INT" || type == "UINT" ? "N"
+                                                 : type);
 }
 
 /// What an entry says of an option: the value's name, then words that follow
@@ -117,7 +116,8 @@ std::string namesOf(const std::set<CLI::Option *> &options) {
 Value valueOf(const CLI::Option &option) {
   Value value;
   std::string standard = option.get_default_str();
-  StringRef text = option.get_option_text();
+  const std::string own = option.get_option_text();
+  StringRef text = own;
   if (!text.empty()) {
     // "N [4]": with its default.
     if (auto [name, last] = text.rsplit(" [");
@@ -127,7 +127,8 @@ Value valueOf(const CLI::Option &option) {
     }
     value.name = text.str();
   } else if (option.get_type_size() != 0) {
-    auto [type, check] = StringRef(option.get_type_name()).split(':');
+    const std::string whole = option.get_type_name();
+    auto [type, check] = StringRef(whole).split(':');
     value.name = valueName(option, type).str();
     if (option.get_expected_max() == CLI::detail::expected_max_vector_size)
       value.name += " ...";
@@ -168,12 +169,26 @@ public:
     return entry(command->get_name(), command->get_description());
   }
 
+  std::string make_subcommands(const CLI::App *app,
+                               CLI::AppFormatMode) const override {
+    std::string out;
+    for (const auto &[name, members] : kCommandGroups) {
+      const std::string group = name;
+      out += "\n" + group + ":\n";
+      for (const CLI::App *command :
+           app->get_subcommands([&](const CLI::App *each) {
+             return each->get_group() == group;
+           }))
+        out += make_subcommand(command);
+    }
+    return app->get_subcommands({}).empty() ? "" : out;
+  }
+
   std::string make_description(const CLI::App *app) const override {
     return wrapped(app->get_description(), 0, 0) + "\n";
   }
 
-  std::string make_usage(const CLI::App *app,
-                         std::string name) const override {
+  std::string make_usage(const CLI::App *app, std::string name) const override {
     std::string usage = "\nUsage: " + name;
     const bool isTop = !app->get_subcommands({}).empty();
     usage += isTop ? " COMMAND [OPTIONS]" : " [OPTIONS]";
@@ -222,17 +237,24 @@ void groupOptions(CLI::App &command) {
 
 void cli::arrangeHelp(CLI::App &app) {
   const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->label("Positionals", "Arguments");
   app.formatter(formatter);
   app.get_help_ptr()->description("print this help");
+  app.get_version_ptr()->description("print the version");
   for (CLI::App *command : app.get_subcommands({})) {
     command->formatter(formatter);
     command->get_help_ptr()->description("print this help");
     groupOptions(*command);
     if (command->get_group().empty())
       continue; // hidden
+    bool isListed = false;
     for (const auto &[name, members] : kCommandGroups)
-      if (llvm::is_contained(members, command->get_name()))
+      if (llvm::is_contained(members, command->get_name())) {
         command->group(name);
+        isListed = true;
+      }
+    assert(isListed && "kCommandGroups lacks a command");
+    (void)isListed;
   }
 }
 
@@ -251,15 +273,15 @@ void cli::printHelp(const CLI::App &app) {
 
 std::string cli::otherWord(StringRef word) {
   return llvm::StringSwitch<std::string>(word)
-      .Cases("build", "convert", "generate", "export",
+      .Cases({"build", "convert", "generate", "export"},
              "; 'compile' makes a package, 'synth' synthesizes it")
-      .Cases("quantize", "quantise", "calibrate",
+      .Cases({"quantize", "quantise", "calibrate"},
              "; 'compile --calibration DATA' quantizes a float network")
-      .Cases("csim", "cosim", "sim", "; 'simulate' runs the package's RTL")
-      .Cases("estimate", "dse", "plan", "; 'explore' finds a plan")
-      .Cases("devices", "boards", "list", "; 'targets' lists them")
-      .Cases("predict", "infer", "; 'run' sends inputs to a package")
-      .Cases("version", "-v", "-V", "; '--version' tells it")
+      .Cases({"csim", "cosim", "sim"}, "; 'simulate' runs the package's RTL")
+      .Cases({"estimate", "dse", "plan"}, "; 'explore' finds a plan")
+      .Cases({"devices", "boards", "list"}, "; 'targets' lists them")
+      .Cases({"predict", "infer"}, "; 'run' sends inputs to a package")
+      .Cases({"version", "-v", "-V"}, "; '--version' tells it")
       .Default("");
 }
 
