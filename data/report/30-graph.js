@@ -7,7 +7,7 @@
   const ops = analysis.operations;
   const part = section("Network", "Every operation in the order of its inputs. " +
     "The fill is the hardware node, the band at the left the generator that builds it. " +
-    "At the edges stand shapes, channels last, and the elements' widths: u8 is 8 bits without a sign, s18 18 with one.");
+    "Edges show shapes, channels last, and the elements' widths: u8 is 8 unsigned bits, s18 are 18 signed ones.");
   const carried = c => c && c.shape ? `${c.shape.filter((d, i) => i || d !== 1).join("×") || "1"} ${c.signed ? "s" : "u"}${c.bits}` : "";
   const carriedFrom = f => f < 0 ? (analysis.inputs || [])[-1 - f] : ops[f].result;
   const inputs = Math.max(0, ...ops.flatMap(o => o.from.map(f => -f)));
@@ -110,17 +110,20 @@
         p.offset = x + p.size / 2;
         x += p.size + between;
       }
-      level.forEach(p => { p.x = p.offset - (x - between) / 2; });
+      // Boxes begin one under the other, whatever runs next to them.
+      const middle = d3.mean(level.filter(p => p.size === boxWidth), p => p.offset) ?? (x - between) / 2;
+      level.forEach(p => { p.x = p.offset - middle; });
     }
     // Least squares under the order: neighbors that would overlap move as one.
     for (let sweep = 0; sweep < 8; ++sweep)
       for (const level of sweep % 2 ? [...levels].reverse() : levels) {
         const blocks = [];
         for (const p of level) {
-          const near = [...p.above, ...p.below];
-          // A bend of an edge is straightened first.
+          // Boxes follow boxes, edges follow what they join.
+          const all = [...p.above, ...p.below], boxes = all.filter(q => q.size === boxWidth);
+          const near = p.size === boxWidth && boxes.length ? boxes : all;
           let block = {sum: (mean(near) ?? p.x) - p.offset, weight: 1, members: [p]};
-          block.sum *= block.weight = p.size < boxWidth ? 1 : 2;
+          block.sum *= block.weight = p.size < boxWidth ? 1 : 1000;
           while (blocks.length && blocks[blocks.length - 1].sum / blocks[blocks.length - 1].weight > block.sum / block.weight) {
             const before = blocks.pop();
             block = {sum: before.sum + block.sum, weight: before.weight + block.weight, members: before.members.concat(block.members)};
