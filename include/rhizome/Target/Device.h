@@ -39,7 +39,7 @@ struct DeviceMemory {
   /// The port's own clock: a design with a slower one has a port as many times
   /// wider. 0: the design's.
   double portMhz = 0;
-  // // Omitted times are zero.
+  // Omitted times are zero.
   int64_t latencyNs = 0;      ///< from a request to its first data
   int64_t turnaroundNs = 0;   ///< lost if a burst does not continue the last
   int64_t refreshEveryNs = 0; ///< between refreshes of a bank, 0: never
