@@ -67,7 +67,7 @@ public:
     std::string name;
     mlir::func::FuncOp function;
     bool onFpga = false;
-    std::vector<unsigned> takes, gives;
+    std::vector<unsigned> takes{}, gives{};
     /// Of the FPGA's: where its ports begin among the network's.
     size_t firstInput = 0, firstOutput = 0;
     /// How many it has there: of what it takes and gives, the first ones. The
