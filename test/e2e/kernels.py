@@ -275,6 +275,29 @@ def kernel_formats(suite):
                 "--numbers of a network is refused", result.command)
 
 
+#: Nests that read a part of an array whose next copy is written meanwhile, where
+#: addresses of both have as many bits.
+READ_IN_PART = (
+    ("part", "var input u : [4]\nvar output w : [3]\nw[j] = u[j+0] * 2\n"),
+    ("halo", "var input u : [12]\nvar output w : [10]\n"
+             "w[j] = u[j+0] + u[j+1] + u[j+2]\n"),
+    ("rows", "var input u : [8 6]\nvar output w : [7 6]\n"
+             "w[i,j] = u[i+1,j] * 3\n"))
+
+
+def kernel_parts(suite):
+    """Stages read the right copy of an array of which they read a part."""
+    for name, text in READ_IN_PART:
+        kernel, package = suite.work / f"{name}.cfd", suite.work / f"{name}.rhz"
+        kernel.write_text(text)
+        suite.run("compile", kernel, "--numbers", "fixed<20,4>", "--device",
+                  "xcu280", "--stages", "1", "-o", package)
+        result = suite.run("simulate", package, "-n", "4", "--json")
+        suite.check((result.json or {}).get("mismatches") == 0,
+                    f"stages, a part of an array: {name} {result.message}",
+                    result.command)
+
+
 def kernel_stages(suite, kernel, package):
     """Two lanes of seven stages, of which S is read once."""
     common = ("--numbers", "fixed<8,24>", "--device", "xcu280")
@@ -405,6 +428,7 @@ def kernel_hardware(suite):
 
     stages = suite.work / "stages.rhz"
     kernel_stages(suite, kernel, stages)
+    kernel_parts(suite)
 
     # RTL that computes something else is found, if it is taken at all.
     rtl = package / "nodes/node0/rtl/rhz_top.sv"

@@ -40,9 +40,9 @@ struct Walk {
   mlir::Value isLast;                    ///< the last iteration of all loops
   mlir::Value isFirst; ///< the first one of those that are marked
   mlir::Value isFinal; ///< their last one
-  /// By what they reach, in memories of some bits of addresses, some slots and
-  /// a spread.
-  std::vector<std::pair<std::pair<Reach, std::array<int64_t, 3>>, mlir::Value>>
+  /// By what they reach, in memories of some bits of addresses, some slots of
+  /// some words, and a spread.
+  std::vector<std::pair<std::pair<Reach, std::array<int64_t, 4>>, mlir::Value>>
       addresses;
 };
 
