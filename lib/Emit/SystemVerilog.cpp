@@ -43,6 +43,31 @@ bool isLogic(Operation *op) {
              rtl::MuxOp, rtl::LookupOp>(op);
 }
 
+/// Parts with commas between them, on lines of their own if one would be so
+/// long that tools refuse it: Verilator reads 40,000 tokens.
+std::string listText(ArrayRef<std::string> parts, unsigned indent) {
+  constexpr size_t kLongLine = 4096;
+  std::string text = llvm::join(parts, ", ");
+  if (text.size() <= kLongLine)
+    return text;
+  text.clear();
+  size_t column = kLine;
+  for (const std::string &part : parts) {
+    if (!text.empty())
+      text += ",";
+    if (column + part.size() + 2 > kLine) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else {
+      text += " ";
+      ++column;
+    }
+    text += part;
+    column += part.size() + 1;
+  }
+  return text;
+}
+
 /// "8'h2a".
 std::string constantText(const llvm::APInt &value) {
   SmallString<32> digits;
@@ -527,7 +552,7 @@ void Printer::printUnused() {
     return;
   std::string name = scope.unique("unused_bits");
   os << "\n  logic " << name << ";\n  assign " << name << " = ^{"
-     << llvm::join(parts, ", ") << "};\n";
+     << listText(parts, 4) << "};\n";
 }
 
 void Printer::print() {

@@ -155,7 +155,7 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
   if (choice.isSystem) {
     const SystemUnit each = asSystemUnit(one, movers);
     layout = layOut(each, choice.units, room);
-    addSystem(plan, movers, choice.units, device);
+    addSystem(plan, unit, movers, choice.units, device);
     if (layout.obstacle.empty() && room.dies.size() > 1)
       addDies(plan, each, layout, room);
   }
@@ -251,6 +251,7 @@ struct Built {
   OwningOpRef<ModuleOp> holder;
   Plan plan;
   Refusals refusals;
+  bool isTooSlow = false; ///< that is why
 };
 } // namespace
 
@@ -264,8 +265,8 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   auto kernel = readNumbered(request.path, way.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
-  auto out =
-      std::make_unique<Built>(Built{request, std::move(*kernel), {}, {}, {}});
+  auto out = std::make_unique<Built>(
+      Built{request, std::move(*kernel), {}, {}, {}, false});
   MLIRContext &context = *out->kernel.formats.context;
   context.loadDialect<rtl::RtlDialect>();
   OpBuilder b(&context);
@@ -301,16 +302,19 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
                      roomOf(targets.places, targets.devices[0], goal), layout);
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
+  hls::splitModule(*unit, b);
   out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
       (predicted.throughputPerS < goal->throughput ||
-       (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency)))
+       (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency))) {
+    out->isTooSlow = true;
     out->refusals = {{out->plan.model, "",
                       llvm::formatv("it takes {0} cycles, which the goal does "
                                     "not allow",
                                     predicted.intervalCycles),
                       "lower the goal"}};
+  }
   return out;
 }
 
@@ -358,6 +362,7 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   HardwareRequest chosen = request;
   const bool isWide = words > 1 && request.unit.words == 0;
   Refusals refusals;
+  bool isTooSlow = false;
   // Estimates may promise too much.
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
@@ -365,9 +370,12 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
     auto built = buildWay(chosen, way, targets, goal, isWide ? &room : nullptr);
     if (!built)
       return built.failure();
-    refusals = std::move((*built)->refusals);
-    if (!refusals.empty())
+    isTooSlow = (*built)->isTooSlow;
+    if (!(*built)->refusals.empty()) {
+      if (refusals.empty())
+        refusals = std::move((*built)->refusals);
       continue;
+    }
     if (chosen.unit.words > 0 || !goal || goal->isBounded() ||
         goal->kind == explore::Goal::Kind::MinResources)
       return built;
@@ -381,6 +389,8 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
                               (*built)->plan.predicted.intervalCycles;
     return isFaster ? std::move(wide) : std::move(built);
   }
+  if (isTooSlow && ways->size() == 1)
+    return noCopies();
   return Failure(Failure::Kind::Infeasible, std::move(refusals));
 }
 

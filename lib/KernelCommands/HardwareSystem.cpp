@@ -2,6 +2,7 @@
 // The system of a kernel on a device: movers and their buffers, the banks they
 // take, dies of units, and the cycles of an element with the memory.
 #include "HardwareParts.h"
+#include "SystemModel.h"
 #include "rhizome/Generator/Circuit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -197,8 +198,9 @@ static double moreLatency(const PlannedKernel &kernel,
          (kernel.isDataflow ? 0 : once);
 }
 
-void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
-                               int64_t units, const DeviceContext &context) {
+void kernelcommands::addSystem(Plan &plan, const hls::KernelUnit &unit,
+                               llvm::ArrayRef<Mover> movers, int64_t units,
+                               const DeviceContext &context) {
   PlannedNode &node = plan.nodes[0];
   PlannedKernel &kernel = *plan.kernel;
   const Memory &memory = context.memories[0];
@@ -230,27 +232,24 @@ void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
                     memory.refreshEveryNs, memory.refreshNs}};
   node.top = kSystem;
   Prediction &p = node.predicted;
-  double cycles = double(p.intervalCycles);
-  // Where the memory is far from its limit, it changes nothing.
-  constexpr double kFar = 0.7;
-  constexpr int64_t kLong = 200'000;
-  if (const double busy = bankCycles(system, memory, context.clockMhz);
-      busy > kFar * double(kernel.readCycles) && p.intervalCycles < kLong) {
-    std::vector<int64_t> beats;
-    for (const Mover &m : movers)
-      beats.push_back(m.streamBeats());
-    cycles =
-        std::max(cycles, memoryBoundCycles(kernel, system, beats,
-                                           timingOf(memory, movers[0].dataWidth,
-                                                    context.clockMhz)));
-  } else {
-    cycles = std::max(cycles, busy);
+  const double busy = bankCycles(system, memory, context.clockMhz);
+  double cycles = std::max(double(p.intervalCycles), busy);
+  int64_t latency =
+      p.latencyCycles + int64_t(std::llround(moreLatency(
+                            kernel, system, movers, memory, context.clockMhz)));
+  if (auto timing =
+          timeSystem(unit, movers, system,
+                     timingOf(memory, movers[0].dataWidth, context.clockMhz))) {
+    cycles = timing->interval;
+    latency = timing->latency;
   }
-  if (int64_t(std::ceil(cycles)) > p.intervalCycles)
+  // Refreshes and turns alone do not make a memory the bottleneck.
+  constexpr double kSlower = 1.1;
+  if (cycles > kSlower * double(p.intervalCycles) ||
+      busy > double(p.intervalCycles))
     plan.bottleneck = memory.name;
-  p.intervalCycles = int64_t(std::ceil(cycles));
-  p.latencyCycles += int64_t(std::llround(
-      moreLatency(kernel, system, movers, memory, context.clockMhz)));
+  p.intervalCycles = int64_t(std::llround(cycles));
+  p.latencyCycles = latency;
   p.latencyUs = double(p.latencyCycles) / p.clockMhz;
   p.throughputPerS = double(units * kernel.lanes) * p.clockMhz * 1e6 /
                      double(p.intervalCycles);

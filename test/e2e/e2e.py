@@ -39,6 +39,7 @@ import phases
 import plans
 import precision
 import python
+import randomkernels
 import recurrent
 import reference
 import report
@@ -183,6 +184,7 @@ SUITES = {
     "kernel-parts": kernels.kernel_parts,
     "kernel-words": kernels.kernel_words,
     "kernel-all": allkernels.all_kernels,
+    "random-kernels": randomkernels.random_kernels,  # SEED COUNT
     "kernel-library": kernels.kernel_library,
     "kernel-foreign": kernels.kernel_foreign,
     "kernel-host": kernelhost.kernel_host,
