@@ -60,6 +60,9 @@ llvm::Error writeKernelHost(PackageWriter &writer, const std::string &path,
                             const KernelOptions &options, const Plan &plan,
                             std::vector<std::string> &notes);
 
+/// README.md of a package: its tensors and ports, and how to run it.
+std::string packagePage(const Plan &plan, bool hasHost);
+
 /// Numbers for names; a usage error for inputs that are unknown, or if nothing
 /// is left to read for each element.
 Result<gen::hls::UnitOptions> unitOptions(const NumberedKernel &kernel,
@@ -89,6 +92,9 @@ SystemUnit asSystemUnit(const gen::Resources &resources,
 void addSystem(Plan &plan, const gen::hls::KernelUnit &unit,
                llvm::ArrayRef<gen::Mover> movers, int64_t units,
                const gen::DeviceContext &context);
+/// A rate that no plan with this border exceeds: what streams of the widest
+/// beats carry, and, of a system, what the memory moves.
+double boundOf(const Plan &plan, const gen::DeviceContext &device);
 /// Which die of the room has which unit, and what each is full of.
 void addDies(Plan &plan, const SystemUnit &unit, const SystemLayout &layout,
              const SystemRoom &room);

@@ -8,6 +8,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
@@ -254,8 +255,36 @@ void kernelcommands::addSystem(Plan &plan, const hls::KernelUnit &unit,
   p.throughputPerS = double(units * kernel.lanes) * p.clockMhz * 1e6 /
                      double(p.intervalCycles);
   plan.predicted = p;
-  plan.boundPerS = p.throughputPerS;
   kernel.system = std::move(system);
+}
+
+double kernelcommands::boundOf(const Plan &plan, const DeviceContext &device) {
+  const PlannedKernel &kernel = *plan.kernel;
+  const PlannedNode &node = plan.nodes[0];
+  std::set<std::string> residents;
+  for (const PlannedStream &stream : kernel.streams)
+    if (stream.isOnce)
+      residents.insert(stream.tensors.begin(), stream.tensors.end());
+  double longest = 0, all = 0;
+  for (const auto *tensors : {&kernel.inputs, &kernel.outputs})
+    for (const PlannedTensor &tensor : *tensors) {
+      if (residents.count(tensor.name))
+        continue;
+      const double bits =
+          double(tensor.words()) * double(std::max(8, tensor.format.width()));
+      longest = std::max(longest, bits);
+      all += bits;
+    }
+  int64_t beat = hls::UnitOptions().beatBits;
+  for (const auto *ports : {&node.inputs, &node.outputs})
+    for (const BorderPort &port : *ports)
+      beat = std::max(beat, int64_t(port.dataWidth));
+  double bound = double(beat) * device.clockMhz * 1e6 / longest;
+  if (kernel.system)
+    bound = std::min(
+        bound * double(kMostUnits),
+        8 * device.memories[0].sustainedBytesPerS(device.clockMhz) / all);
+  return std::max(bound, plan.predicted.throughputPerS);
 }
 
 void kernelcommands::addDies(Plan &plan, const SystemUnit &unit,

@@ -6,7 +6,6 @@
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
-#include "rhizome/Report/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -86,20 +85,6 @@ llvm::Error pipeline::writeTimeline(PackageWriter &writer, llvm::StringRef node,
       ("nodes/" + node + "/timeline.json").str(),
       textOf(llvm::json::Object{{"clock_mhz", clockMhz},
                                 {"actors", std::move(actors)}}));
-}
-
-llvm::Error pipeline::writeReport(PackageWriter &writer,
-                                  std::vector<std::string> &notes) {
-  auto package = Package::open(writer.dir(), Changes::Ignore);
-  if (!package)
-    return package.takeError();
-  auto page = report::render(*package);
-  if (!page) {
-    notes.push_back("report.html is not written: " +
-                    llvm::toString(page.takeError()));
-    return llvm::Error::success();
-  }
-  return writer.writeFile("report.html", *page);
 }
 
 /// The devices that a request names.

@@ -10,6 +10,7 @@
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Report/Report.h"
 #include "rhizome/Support/HostReason.h"
 #include "rhizome/Synth/Shell.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -194,7 +195,7 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   if (llvm::Error error = writer.writePlan(*plan))
     return error;
-  if (llvm::Error error = writeReport(writer, result.notes))
+  if (llvm::Error error = report::writeInto(writer, result.notes))
     return error;
   return writer.commit();
 }

@@ -238,3 +238,15 @@ Error report::measureBaseline(const Package &package, StringRef model) {
   sys::fs::remove(log);
   return Error::success();
 }
+
+Error report::writeInto(PackageWriter &writer,
+                        std::vector<std::string> &notes) {
+  Expected<Package> package = Package::open(writer.dir(), Changes::Ignore);
+  if (!package)
+    return package.takeError();
+  Expected<std::string> page = render(*package);
+  if (page)
+    return writer.writeFile("report.html", *page);
+  notes.push_back("report.html is not written: " + toString(page.takeError()));
+  return Error::success();
+}

@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import signal
 import threading
 import time
@@ -208,7 +209,7 @@ def test_goals_out_of_reach_name_the_limit():
 def test_wrong_options_and_files_are_told_apart(tmp_path):
     with pytest.raises(rhizome.UsageError, match="frobnicate"):
         rhizome.coverage(DIGITS, frobnicate=3)
-    with pytest.raises(rhizome.UsageError, match="--goal"):
+    with pytest.raises(rhizome.UsageError, match="^goal: "):
         rhizome.explore(DIGITS, goal="fast")
     with pytest.raises(rhizome.RhizomeError, match="No such file"):
         rhizome.explore(tmp_path / "absent.onnx")
@@ -230,6 +231,84 @@ def test_kernels_are_called_with_arrays():
     t = np.einsum("il,jm,kn,elmn->eijk", S, S, S, u)
     wanted = np.einsum("li,mj,nk,elmn->eijk", S, S, S, D * t)
     np.testing.assert_allclose(v, wanted, rtol=1e-10)
+
+
+DOUBLE = """
+var input  u : [4 4]
+var output v : [4 4]
+v[i,j] = 2 * u[i,j]
+"""
+
+
+def test_kernels_are_texts_too(tmp_path):
+    u = np.arange(16.0).reshape(4, 4)
+    double = rhizome.Kernel(DOUBLE)
+    assert (double.inputs, double.outputs) == (["u"], ["v"])
+    np.testing.assert_array_equal(double(u=u), 2 * u)
+    np.testing.assert_array_equal(double(u=u[None]), 2 * u[None])
+    one = rhizome.Kernel("var input u : [4] var output v : [4] v[i] = 3 * u[i]")
+    np.testing.assert_array_equal(one(u=np.ones(4)), 3 * np.ones(4))
+    module = rhizome.Kernel("""
+func.func @two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}""")
+    for each in module(x0=np.ones(4)):
+        np.testing.assert_array_equal(each, np.ones(4))
+    with pytest.raises(rhizome.RhizomeError, match="^source:4:"):
+        rhizome.Kernel(DOUBLE.replace("u[i,j]", "w[i,j]"))
+    with pytest.raises(rhizome.RhizomeError, match="No such file"):
+        rhizome.Kernel(tmp_path / "absent.cfd")
+    with pytest.raises(rhizome.UsageError, match="^source: .*no kernel's file"):
+        rhizome.Kernel(DIGITS)
+    with pytest.raises(rhizome.RhizomeError, match="the arrays: 'u' is"):
+        double(u=np.ones(3))
+    with pytest.raises(rhizome.UsageError, match="^numbers: "):
+        rhizome.Kernel(DOUBLE, numbers="fixd<3>")
+
+
+def test_kernels_in_hardware(tmp_path):
+    path = tmp_path / "both.cfd"
+    path.write_text("var input a : [3 4]\nvar input b : [4]\n"
+                    "var output c : [3]\nvar output d : [3 4]\n"
+                    "d[i,j] = a[i,j] + b[j]\nc[i] = sum(j) d[i,j]\n")
+    options = {"numbers": "fixed<8,8>", "device": "xcu280"}
+    plan = rhizome.explore(path, **options)
+    assert plan.operations and plan.predicted.throughput_per_s
+    package = rhizome.compile(path, output=tmp_path / "both.rhz",
+                              goal="min-resources", **options)
+    assert repr(package.plan).startswith("Plan(") and "1 node," in repr(package)
+    assert package.plan.bottleneck and package.plan.operations
+    assert package.inputs == {"a": (3, 4), "b": (4,)}
+    assert sorted(package.outputs) == ["c", "d"]
+    assert package.report_page.exists() and (package.folder / "README.md").exists()
+    a, b = np.arange(12.0).reshape(3, 4) / 4, np.arange(4.0)
+    got = dict(zip(package.outputs, package.infer({"a": a, "b": b})))
+    np.testing.assert_array_equal(got["d"], a + b)
+    np.testing.assert_array_equal(got["c"], (a + b).sum(axis=1))
+    many = dict(zip(package.outputs, package.infer([np.stack([a, a]), b])))
+    np.testing.assert_array_equal(many["d"], np.stack([a + b, a + b]))
+    with pytest.raises(rhizome.RhizomeError, match="inputs: .*'a' is"):
+        package.infer({"a": b, "b": b})
+    with pytest.raises(rhizome.RhizomeError, match="number formats|finite"):
+        package.infer({"a": a * np.nan, "b": b})
+    if shutil.which("verilator"):
+        simulation = package.simulate({"a": a, "b": b})
+        assert simulation.mismatches == 0
+        got = dict(zip(package.outputs, simulation.outputs))
+        np.testing.assert_array_equal(got["d"], a + b)
+        again = package.infer({"a": a, "b": b}, driver="simulation")
+        np.testing.assert_array_equal(again[package.outputs.index("c")], got["c"])
+
+
+def test_errors_name_arguments(tmp_path):
+    frames = np.random.default_rng(1).random((2, 3), dtype=np.float32)
+    with pytest.raises(rhizome.RhizomeError) as caught:
+        rhizome.explore(EXAMPLES / "pytorch/cnn.onnx", calibration=frames)
+    assert "calibration" in str(caught.value)
+    assert "/tmp" not in str(caught.value) and "--" not in str(caught.value)
+    with pytest.raises(rhizome.RhizomeError) as caught:
+        rhizome.evaluate(DIGITS, frames)
+    assert "data" in str(caught.value) and ".npy" not in str(caught.value)
 
 
 def test_formats_are_compared():

@@ -26,6 +26,7 @@ import hardware
 import homes
 import imports
 import install
+import kernelfront
 import kernelhost
 import kernels
 import kernelsystems
@@ -173,6 +174,10 @@ SUITES = {
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,
     "kernel-hardware": kernels.kernel_hardware,
+    "kernel-modules": kernelfront.kernel_modules,
+    "kernel-unsigned": kernelfront.kernel_unsigned,
+    "kernel-words-of-users": kernelfront.kernel_words_of_users,
+    "kernel-cases": kernelfront.kernel_cases,
     "kernel-system": systems.kernel_system,
     "kernel-system-units": systems.kernel_system_units,
     "kernel-system-large": systems.kernel_system_large,

@@ -64,7 +64,7 @@ ALLOWED = {
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Generator Synth Target Support",
     "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Generator/Hls "
-                      "Emit Simulate Vendor Package Import/Mlir Interp "
+                      "Emit Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
     "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "

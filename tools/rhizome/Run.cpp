@@ -165,6 +165,38 @@ static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
       ->option_text("N");
 }
 
+/// Elements through a kernel's package: on this CPU, or through its RTL.
+static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
+                            const std::vector<std::string> &inputs,
+                            const KernelRunRequest &kernel, bool json) {
+  checkOptions(command, true,
+               {"--input", "--output", "--frames", "--seed", "--json",
+                "--driver", "--stalls-in", "--stalls-out", "--accept-changes",
+                "--trust"});
+  refuseKernelOptions(command, {"--check", "--threads"});
+  HardwareRunRequest request;
+  static_cast<KernelRunRequest &>(request) = kernel;
+  request.path = given.package;
+  request.inputs = inputs;
+  request.outputs = given.outputs;
+  request.frames = given.frames;
+  request.seed = given.seed;
+  request.acceptChanges = given.acceptChanges;
+  request.trust = given.trust;
+  request.stallsIn = given.driverOptions.stallsIn;
+  request.stallsOut = given.driverOptions.stallsOut;
+  const DriverKind driver = given.driver.value_or(DriverKind::Cpu);
+  if (driver == DriverKind::Cpu)
+    return [request, json] { return runKernelPackage(request, json); };
+  if (driver == DriverKind::Simulation)
+    return [request, json] { return runKernelHardware(request, json); };
+  throw CLI::ValidationError(
+      "--driver",
+      "a kernel's package has the drivers cpu and simulation; on an FPGA, "
+      "build its host program: cmake -S " +
+          given.package + "/host -B build && cmake --build build");
+}
+
 void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
@@ -247,16 +279,15 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "--outstanding 1\n"
                   "  rhizome run net.rhz -n 1000000 --metrics 9464\n"
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
+                  "  rhizome run helmholtz.rhz --driver simulation -n 4\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, command, &run] {
     const InputKind kind = inputKind(options->request.package);
-    if (kind == InputKind::KernelPackage)
-      throw CLI::ValidationError(
-          "DIR", "it holds hardware of a kernel, which no driver runs yet; "
-                 "'rhizome simulate " +
-                     options->request.package + "' does, and 'rhizome run " +
-                     options->request.package +
-                     "/model' computes the kernel on the CPU");
+    if (kind == InputKind::KernelPackage) {
+      run = kernelPackageRun(*command, options->request, options->inputs,
+                             options->kernel, options->json);
+      return;
+    }
     const bool isKernel = runsOnCpu(kind);
     checkOptions(*command, isKernel,
                  {"--input", "--output", "--frames", "--seed", "--json"});

@@ -16,9 +16,39 @@ static std::string shown(const Token &token) {
 
 void Parser::fail(const Token &token, const llvm::Twine &expected,
                   const llvm::Twine &remedy) {
-  if (!failed && token.kind != Token::Kind::Bad)
+  // What is missing at the end of a line is missing there, not where the text
+  // goes on.
+  const bool isMissing = token.firstOfLine && position > itemStart &&
+                         token.text.data() == peek().text.data();
+  if (!failed && token.kind != Token::Kind::Bad && isMissing) {
+    const Token &before = tokens[position - 1];
+    Place at = before.at;
+    at.column += unsigned(before.text.size());
+    diagnostics.error(
+        at,
+        expected + ", not the end" +
+            (token.kind == Token::Kind::End ? "" : " of the line"),
+        remedy);
+  } else if (!failed && token.kind != Token::Kind::Bad) {
     diagnostics.error(token.at, expected + ", not " + shown(token), remedy);
+  }
   failed = true;
+}
+
+/// How to write what was written with a parenthesis after a name.
+std::string Parser::insteadOfParenthesis(llvm::StringRef target) const {
+  const Token &before = tokens[position - 1];
+  if (before.text == target || declared.contains(before.text))
+    return ("indices are in brackets: " + before.text + "[i]").str();
+  if (llvm::StringSwitch<bool>(before.text)
+          .Cases({"sum", "prod", "min", "max", "sqrt", "exp", "log", "abs",
+                  "sin", "cos", "tanh"},
+                 true)
+          .Default(false))
+    return ("'" + before.text + "' needs indices on the left: " + target +
+            "[i] = ..., or " + target + "[] = ... for a scalar")
+        .str();
+  return "";
 }
 
 bool Parser::expect(llvm::StringRef symbol, const llvm::Twine &where) {
@@ -61,10 +91,10 @@ File Parser::run() {
   while (peek().kind != Token::Kind::End) {
     failed = false;
     depth = 0;
-    size_t before = position;
+    itemStart = position;
     item();
     if (failed) {
-      if (position == before)
+      if (position == itemStart)
         take();
       skipToItem();
     }
@@ -218,6 +248,9 @@ void Parser::assignment() {
   indexForm = out.isIndexForm = accept("[");
   if (indexForm)
     out.indices = indexList("'" + out.target + "'");
+  if (!failed && !indexForm && at("("))
+    return fail(peek(), "expected '=' after '" + out.target + "'",
+                insteadOfParenthesis(out.target));
   if (failed || !expect("=", "after '" + out.target + "'"))
     return;
   out.value = expression();
@@ -225,10 +258,12 @@ void Parser::assignment() {
     return;
   // A statement ends where the next item may begin.
   if (peek().kind != Token::Kind::End && !peek().isName()) {
-    llvm::StringRef remedy;
+    std::string remedy;
     if (at("^"))
       remedy = "'^' binds tighter than '.': put the contraction into "
                "parentheses";
+    else if (at("("))
+      remedy = insteadOfParenthesis(out.target);
     fail(peek(), "expected an operator or the next statement", remedy);
     return;
   }
@@ -436,9 +471,14 @@ NodePtr Parser::nameOrAccess() {
     if (function && (!reduction || !reductionFollows()))
       return call(*function);
     if (!reduction) {
-      fail(token, "expected a reduction or a function before '('",
-           "there are sum, prod, min, max, sqrt, exp, log, abs, sin, cos, "
-           "tanh");
+      if (!failed)
+        diagnostics.error(
+            token.at,
+            "expected a reduction or a function before '(', not " +
+                shown(token),
+            "there are sum, prod, min, max, sqrt, exp, log, abs, sin, cos, "
+            "tanh");
+      failed = true;
       return make(Node::Kind::Number, token.at);
     }
   }

@@ -38,6 +38,13 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
           "the argument '" + one.name +
           "' is not an array of f32 or f64 with fixed extents "
           "and at most eight dimensions");
+    if (auto buffer = dyn_cast<MemRefType>(type);
+        isa<UnrankedMemRefType>(type) ||
+        (buffer &&
+         (!buffer.getLayout().isIdentity() || buffer.getMemorySpace())))
+      return signatureError("the argument '" + one.name +
+                            "' has a layout or a memory of its own; remedy: a "
+                            "memref without them");
     one.shape = tensor.getShape().vec();
     one.bits = tensor.getElementTypeBitWidth();
     one.columnMajor = attrs && attrs.contains(kColumnMajorAttr);
