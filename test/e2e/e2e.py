@@ -39,6 +39,7 @@ import phases
 import plans
 import precision
 import python
+import programs
 import recurrent
 import reference
 import report
@@ -119,6 +120,7 @@ SUITES = {
     "transformer": transformer.transformer,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
+    "programs": programs.programs,
     "recurrent": recurrent.recurrent,
     "bodies": bodies.bodies,
     "bounded": bounded.bounded,
