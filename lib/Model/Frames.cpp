@@ -192,8 +192,8 @@ Error model::writeValues(const std::vector<std::string> &paths,
         Failure::Kind::Usage,
         createStringError("the model has %zu outputs (%s), %zu files are named",
                           all.size(), namesOf(values).c_str(), paths.size()));
-  for (auto [path, tensor] : llvm::zip_equal(paths, all))
-    if (Error error = writeNpy(path, tensor))
+  for (auto [path, tensor, value] : llvm::zip_equal(paths, all, values))
+    if (Error error = writeNpy(path, tensor, value.type))
       return error;
   return Error::success();
 }

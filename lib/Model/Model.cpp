@@ -176,6 +176,33 @@ static void checkFormats(const ModelRequest &request, Refusals &refusals) {
                         "give one of them"});
 }
 
+static bool hasWideIntegers(Operation *root) {
+  return root
+      ->walk([](Operation *op) {
+        return op->hasAttr(importer::kWideIntegersAttr)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether the host would compute integers of the network that float32 does not
+/// hold, because the FPGA does not take all of them. With formats of our own
+/// nobody knows before they are chosen.
+static bool losesIntegers(ModuleOp module, const ModelRequest &request) {
+  if (request.calibration || request.numberFormat)
+    return true;
+  OwningOpRef<ModuleOp> trial(cast<ModuleOp>(module->clone()));
+  Refusals refusals;
+  IntegerizeStats stats;
+  if (failed(integerizeModel(*trial, request, nullptr, refusals, stats)))
+    return false; // and so it will be refused
+  return llvm::any_of(flow::tasksOf(*trial, flow::Place::Host),
+                      [](FunctionOpInterface task) {
+                        return hasWideIntegers(task.getOperation());
+                      });
+}
+
 static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
                                             const ModelRequest &request,
                                             Refusals &refusals) {
@@ -188,6 +215,11 @@ static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
   if (request.rawIntegers && request.numberFormat)
     options.rawIntegerFraction = request.numberFormat->fractionBits;
   options.fixedPointFunctions = request.fixedPointFunctions;
+  OwningOpRef<ModuleOp> module =
+      importer::importOnnx(&context, request.path, options, refusals);
+  if (!module || !hasWideIntegers(*module) || !losesIntegers(*module, request))
+    return module;
+  options.integersOnHost = true;
   return importer::importOnnx(&context, request.path, options, refusals);
 }
 

@@ -211,6 +211,7 @@ private:
   llvm::DenseSet<mlir::Value> pickUp;
   llvm::DenseSet<mlir::Value> dependsOnInput;
   unsigned blobs = 0;
+  llvm::StringMap<size_t> hostEntries; ///< in stats.host, by node
 };
 
 /// The values that an operation reads, those of its loops' bodies included.

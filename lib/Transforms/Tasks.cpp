@@ -190,13 +190,12 @@ void Integerizer::noteHost(Operation *op) {
     return;
   auto found = reasons.find(op);
   Refusal entry = found != reasons.end() ? found->second : whyHost(op);
-  for (Refusal &known : stats.host)
-    if (known.node == entry.node) {
-      if (known.reason.empty())
-        known = entry;
-      return;
-    }
-  stats.host.push_back(entry);
+  auto [known, isNew] =
+      hostEntries.try_emplace(entry.node, stats.host.size());
+  if (isNew)
+    stats.host.push_back(entry);
+  else if (Refusal &before = stats.host[known->second]; before.reason.empty())
+    before = entry;
 }
 
 Value Integerizer::hostLayout(Location loc, const LazyTensor &t, Value v,

@@ -82,8 +82,9 @@ def trace(model: Model, data: Data, *, frames: Optional[int] = None,
 
 
 def coverage(model: Path, **options: Any) -> Answer:
-    """Which generator can build which operation, and what runs on the host."""
-    return _program.run("coverage", model, options=options)
+    """Which generator can build which operation, and what runs on the host; `ok`
+    tells whether a compile would build the network."""
+    return _program.run("coverage", model, options=options, also="fpga")
 
 
 def analyze(model: Path, **options: Any) -> Answer:

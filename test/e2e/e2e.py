@@ -40,6 +40,7 @@ import phases
 import plans
 import precision
 import python
+import programs
 import randomkernels
 import recurrent
 import reference
@@ -121,6 +122,7 @@ SUITES = {
     "transformer": transformer.transformer,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
+    "programs": programs.programs,
     "recurrent": recurrent.recurrent,
     "bodies": bodies.bodies,
     "bounded": bounded.bounded,

@@ -51,8 +51,15 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef path,
 /// .csv the last integer of each line.
 llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
-/// Writes `tensor` as .npy, version 1: int64 or float32, C order.
-llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+/// In which type a file holds a tensor: its own (int64 or float32), or one of
+/// whole numbers.
+enum class StoredType : uint8_t { Own, Bool, I8, U8, I16, U16, I32, U32, I64, U64 };
+/// That of an integer type by its name in ONNX; those of 4 bits become bytes.
+StoredType storedType(llvm::StringRef name);
+
+/// Writes `tensor` as .npy, version 1, C order.
+llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor,
+                     StoredType type = StoredType::Own);
 
 /// The same for doubles.
 llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,

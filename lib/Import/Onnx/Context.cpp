@@ -105,10 +105,8 @@ LogicalResult NodeContext::requireReal(size_t i) {
   std::string have = "a type that is not float32";
   if (num::IntType integer = dyn_cast_or_null<num::IntType>(input(i)->element))
     have = formatv("integers of {0} bits", integer.getWidth());
-  else if (input(i)->element)
-    have = "indices";
-  else if (input(i)->constant)
-    have = typeName(input(i)->constant->type);
+  else if (input(i)->element || input(i)->constant)
+    have = typeName(typeOf(input(i)));
   return refuse(formatv("its input {0} has {1}, float32 is needed", i, have),
                 "put a DequantizeLinear before it, or convert the model to "
                 "float32");
@@ -147,8 +145,13 @@ std::optional<int64_t> NodeContext::axisAttribute(int64_t fallback,
 LogicalResult NodeContext::setResult(size_t i, TensorRef t) {
   std::optional<int64_t> count = elementCount(t->shape);
   if (count == 0 && !t->isConstant())
-    return refuse(
-        formatv("its output of shape {0} has no elements", describe(t->shape)));
+  {
+    // Of what holds nothing, the shape is all.
+    auto nothing = std::make_shared<HostTensor>();
+    nothing->type = typeOf(t);
+    nothing->shape = t->shape;
+    t = constantTensor(context, nothing);
+  }
   if (!count)
     return refuse(formatv("its output of shape {0} has more than {1} elements",
                           describe(t->shape), kMaxElements),

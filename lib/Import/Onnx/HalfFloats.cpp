@@ -98,7 +98,7 @@ static bool isBetweenQuantizers(ImportState &state, StringRef tensor) {
 }
 
 void importer::settleTypes(NodeContext &node) {
-  if (bodyOf(node.proto))
+  if (!innerGraphsOf(node.proto).empty())
     return; // the nodes of its body have settled it
   const OnnxOperation *operation = findOperation(node.op());
   for (auto [i, t] : llvm::enumerate(node.results)) {

@@ -3,11 +3,41 @@
 #include "rhizome/Import/OnnxImport.h"
 #include "Walk.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace rhizome;
+using namespace rhizome::importer;
+
+/// What to say of dimensions after the first that the file leaves open and
+/// nobody gave; "" if there are none.
+static std::string openDimensions(const Graph &graph,
+                                  const ImportOptions &options) {
+  for (const onnx::ValueInfoProto *input : graph.inputs) {
+    const auto &dims = input->type().tensor_type().shape().dim();
+    if (options.shapes.count(input->name()))
+      continue;
+    std::string names, sizes;
+    for (auto [axis, dim] : llvm::enumerate(dims)) {
+      const bool isOpen = !dim.has_dim_value() || dim.dim_value() <= 0;
+      if (isOpen && axis > 0)
+        names += (names.empty() ? "" : ", ") +
+                 (dim.dim_param().empty() ? "axis " + std::to_string(axis)
+                                          : dim.dim_param());
+      sizes += (axis ? "," : "") +
+               std::to_string(!isOpen ? dim.dim_value() : axis ? 64 : 1);
+    }
+    if (!names.empty())
+      return llvm::formatv("{0} of the input '{1}' {2} not given and taken as "
+                           "1: give sizes, such as --shape {1}={3}",
+                           names, input->name(),
+                           StringRef(names).contains(',') ? "were" : "was",
+                           sizes);
+  }
+  return "";
+}
 
 OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
                                                  StringRef bytes,
@@ -19,11 +49,28 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
   if (!graph)
     return {};
   OwningOpRef<ModuleOp> module;
-  if (graph->isOfKnownVersion)
-    module = importGraph(context, *graph, directory, options, refusals);
-  else
+  if (graph->isOfKnownVersion) {
+    const size_t known = refusals.size();
+    bool needsExact = false;
+    module =
+        importGraph(context, *graph, directory, options, refusals, needsExact);
+    if (needsExact && !options.integersOnHost) {
+      ImportOptions exact = options;
+      exact.integersOnHost = true;
+      refusals.resize(known);
+      module =
+          importGraph(context, *graph, directory, exact, refusals, needsExact);
+    }
+  } else
     judgeOperations(context, *graph, options, refusals);
-  return refusals.size() == before ? std::move(module) : nullptr;
+  if (refusals.size() == before)
+    return module;
+  // Shapes that do not fit may follow from these.
+  std::string open = openDimensions(*graph, options);
+  for (size_t i = before; i < refusals.size() && !open.empty(); ++i)
+    if (refusals[i].remedy.empty())
+      refusals[i].remedy = open;
+  return nullptr;
 }
 
 OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,

@@ -215,7 +215,33 @@ static llvm::Error writeElements(llvm::StringRef path, llvm::StringRef code,
   return llvm::Error::success();
 }
 
-llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
+StoredType rhizome::storedType(llvm::StringRef name) {
+  return llvm::StringSwitch<StoredType>(name)
+      .Case("bool", StoredType::Bool)
+      .Cases({"int8", "int4"}, StoredType::I8)
+      .Cases({"uint8", "uint4"}, StoredType::U8)
+      .Case("int16", StoredType::I16)
+      .Case("uint16", StoredType::U16)
+      .Case("int32", StoredType::I32)
+      .Case("uint32", StoredType::U32)
+      .Case("int64", StoredType::I64)
+      .Case("uint64", StoredType::U64)
+      .Default(StoredType::Own);
+}
+
+llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor,
+                              StoredType type) {
+  static const struct {
+    llvm::StringLiteral code;
+    unsigned bytes;
+  } forms[] = {{"", 0},    {"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2},
+               {"<u2", 2}, {"<i4", 4}, {"<u4", 4}, {"<i8", 8}, {"<u8", 8}};
+  if (const auto &[code, bytes] = forms[size_t(type)]; bytes)
+    return writeElements(
+        path, code, tensor.shape, size_t(tensor.size()), bytes, [&](size_t i) {
+          return uint64_t(tensor.isFloat ? int64_t(tensor.floats[i])
+                                         : tensor.ints[i]);
+        });
   if (tensor.isFloat)
     return writeElements(
         path, "<f4", tensor.shape, tensor.floats.size(), 4,
