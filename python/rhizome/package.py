@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -46,7 +47,7 @@ class Simulation:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """A model on labeled data."""
+    """A model on data; without labels, nothing is correct or wrong: None."""
 
     frames: int
     correct: Optional[int]
@@ -56,7 +57,8 @@ class Evaluation:
     def _repr_html_(self) -> str:
         accuracy = "" if self.accuracy is None else f"{self.accuracy:.2%}"
         return table([("frames", number(self.frames)),
-                      ("correct", number(self.correct)),
+                      ("correct", "" if self.correct is None
+                       else number(self.correct)),
                       ("accuracy", accuracy)])
 
 
@@ -176,7 +178,14 @@ class Package:
     @property
     def outputs(self) -> List[str]:
         """Names of the model's outputs."""
-        return [each["name"] for each in self.record["host"]["outputs"]]
+        # Where the host computes the end, what leaves the device has names of
+        # its own.
+        if self.record["host"]["complete"]:
+            return [each["name"] for each in self.record["host"]["outputs"]]
+        with open(self.folder / "model/network.mlir", encoding="utf-8") as file:
+            found = re.search(r"flow\.outputs = (\[.*?\])", file.readline())
+        names: List[str] = json.loads(found[1]) if found else []
+        return names
 
     def _frames(self, command: str,
                 inputs: Union[Data, Sequence[Data], None],

@@ -39,6 +39,7 @@ import phases
 import plans
 import precision
 import python
+import quantizers
 import recurrent
 import reference
 import report
@@ -193,6 +194,8 @@ SUITES = {
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
     "refusals": robustness.refusals,
+    "quantizers": quantizers.quantizers,
+    "quantizers-rtl": quantizers.quantizers_rtl,
     "damaged-models": robustness.damaged_models,  # COUNT
 }
 
