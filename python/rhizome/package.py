@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 from typing import (Any, Dict, List, Mapping, Optional, Sequence, Tuple,
                     Union)
 
@@ -52,7 +53,7 @@ class Simulation:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """A model on labeled data."""
+    """A model on data; without labels, nothing is correct or wrong: None."""
 
     frames: int
     correct: Optional[int]
@@ -62,7 +63,8 @@ class Evaluation:
     def _repr_html_(self) -> str:
         accuracy = "" if self.accuracy is None else f"{self.accuracy:.2%}"
         return table([("frames", number(self.frames)),
-                      ("correct", number(self.correct)),
+                      ("correct", "" if self.correct is None
+                       else number(self.correct)),
                       ("accuracy", accuracy)])
 
 
@@ -200,7 +202,14 @@ class Package:
     def outputs(self) -> List[str]:
         """Names of the model's or the kernel's outputs."""
         owner = self.record["kernel" if self.is_kernel else "host"]
-        return [each["name"] for each in owner["outputs"]]
+        if self.is_kernel or owner["complete"]:
+            return [each["name"] for each in owner["outputs"]]
+        # Where the host computes the end, what leaves the device has names of
+        # its own.
+        with open(self.folder / "model/network.mlir", encoding="utf-8") as file:
+            found = re.search(r"flow\.outputs = (\[.*?\])", file.readline())
+        names: List[str] = json.loads(found[1]) if found else []
+        return names
 
     def _frames(self, command: str, inputs: Optional[Inputs],
                 options: Dict[str, Any], progress: Optional[Progress]

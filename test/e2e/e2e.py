@@ -41,6 +41,7 @@ import plans
 import precision
 import python
 import programs
+import quantizers
 import randomkernels
 import recurrent
 import reference
@@ -202,6 +203,8 @@ SUITES = {
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
     "refusals": robustness.refusals,
+    "quantizers": quantizers.quantizers,
+    "quantizers-rtl": quantizers.quantizers_rtl,
     "damaged-models": robustness.damaged_models,  # COUNT
 }
 

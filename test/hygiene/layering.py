@@ -35,7 +35,7 @@ ALLOWED = {
                    "Support",
     "Import/Kernel": "Numeric Support",
     "Transforms": "Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
-    "Calibrate": "Interp Transforms Dialect/Num Dialect/Osa Support",
+    "Calibrate": "Cpu Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
     "Place": "",

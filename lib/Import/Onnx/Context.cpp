@@ -11,10 +11,13 @@ using namespace rhizome::importer;
 using llvm::formatv;
 using onnx::TensorProto;
 
-static Location locationOf(OpBuilder &builder, StringRef name, StringRef op) {
+static Location locationOf(OpBuilder &builder, StringRef name, StringRef op,
+                           StringRef tensor = "") {
   Location inner = builder.getUnknownLoc();
+  if (!tensor.empty())
+    inner = NameLoc::get(builder.getStringAttr(tensor));
   if (!op.empty())
-    inner = NameLoc::get(builder.getStringAttr(op));
+    inner = NameLoc::get(builder.getStringAttr(op), inner);
   if (name.empty())
     return inner;
   return NameLoc::get(builder.getStringAttr(name), inner);
@@ -73,6 +76,10 @@ TensorRef ImportState::lookup(StringRef name) {
 NodeContext::NodeContext(ImportState &state, const Node &file)
     : Place(state, file.name, file.writtenOp()), file(file), proto(file.proto),
       results(proto.output_size()) {
+  // Names inside an expansion are none of the file's.
+  if (proto.output_size() == 1 && proto.output(0) != name &&
+      !StringRef(proto.output(0)).contains('\x1f'))
+    loc = locationOf(builder, name, writtenOp, proto.output(0));
   for (const std::string &name : proto.input())
     inputs.push_back(name.empty() ? nullptr : state.lookup(name));
 }

@@ -246,6 +246,14 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
     return node.refuse("its input 0 is missing");
   QuantStep step;
   step.type = dyn_cast_or_null<num::IntType>(x->element);
+  if (!step.type && !x->isConstant() && x->element != node.f32 &&
+      wholeRange(typeOf(x)))
+    return node.refuse(
+        formatv("its input, {0}, is quantized anew in each frame",
+                typeName(typeOf(x))),
+        "give --calibration DATA or --number-format 'fixed<I,F>': then its "
+        "activations get one scale for all frames, and its weights keep their "
+        "codes");
   if (!step.type) {
     return node.refuse(formatv("its input has the element type {0}",
                                typeName(typeOf(x))),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The importer's entry: a file, or a model in memory.
 #include "rhizome/Import/OnnxImport.h"
+#include "Dynamic.h"
 #include "Walk.h"
+#include "rhizome/Import/OnnxAnew.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -39,15 +41,15 @@ static std::string openDimensions(const Graph &graph,
   return "";
 }
 
-OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
-                                                 StringRef bytes,
-                                                 StringRef directory,
-                                                 const ImportOptions &options,
-                                                 Refusals &refusals) {
+static OwningOpRef<ModuleOp>
+importBytes(MLIRContext *context, StringRef bytes, StringRef directory,
+            const ImportOptions &options, bool anew, Refusals &refusals) {
   const size_t before = refusals.size();
   std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
     return {};
+  if (anew)
+    undoRounding(*graph);
   OwningOpRef<ModuleOp> module;
   if (graph->isOfKnownVersion) {
     const size_t known = refusals.size();
@@ -73,9 +75,17 @@ OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
   return nullptr;
 }
 
-OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
-                                           const ImportOptions &options,
-                                           Refusals &refusals) {
+OwningOpRef<ModuleOp> importer::importOnnxBuffer(MLIRContext *context,
+                                                 StringRef bytes,
+                                                 StringRef directory,
+                                                 const ImportOptions &options,
+                                                 Refusals &refusals) {
+  return importBytes(context, bytes, directory, options, false, refusals);
+}
+
+static OwningOpRef<ModuleOp> importFile(MLIRContext *context, StringRef path,
+                                        const ImportOptions &options, bool anew,
+                                        Refusals &refusals) {
   auto refuse = [&](std::string reason) {
     refusals.push_back(
         {"", "", std::move(reason), "check the path", Refusal::Fault::File});
@@ -91,7 +101,20 @@ OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return refuse(buffer.getError().message());
-  return importOnnxBuffer(context, (*buffer)->getBuffer(),
-                          llvm::sys::path::parent_path(path), options,
-                          refusals);
+  return importBytes(context, (*buffer)->getBuffer(),
+                     llvm::sys::path::parent_path(path), options, anew,
+                     refusals);
+}
+
+OwningOpRef<ModuleOp> importer::importOnnx(MLIRContext *context, StringRef path,
+                                           const ImportOptions &options,
+                                           Refusals &refusals) {
+  return importFile(context, path, options, false, refusals);
+}
+
+OwningOpRef<ModuleOp> importer::importOnnxAnew(MLIRContext *context,
+                                               StringRef path,
+                                               const ImportOptions &options,
+                                               Refusals &refusals) {
+  return importFile(context, path, options, true, refusals);
 }
