@@ -349,6 +349,13 @@ private:
   LogicalResult buildPromising();
   FailureOr<Result> plan(double below);
   LogicalResult batch(Result &result);
+  /// With these prices, each layer's weights and rows in any home that the
+  /// device has.
+  MemoryPrices withEveryHome(MemoryPrices prices) const;
+  /// Whether nothing so far fits, and nothing promises to.
+  bool fitsNothing() const {
+    return promising.empty() && !(best && (best->fits || !best->refused.empty()));
+  }
   FailureOr<Result> search(MemoryPrices prices);
   FailureOr<std::optional<Result>> withAnyHome(const MemoryPrices &usual,
                                                double &promise);
@@ -413,21 +420,12 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
     if (failed(consider(tried)))
       return failure();
   }
-  // What the chip cannot hold, and what is used once a frame anyway.
-  if ((!std::isinf(least) && !lacking.blocks) || !mayStream(cluster) ||
-      prices.streaming != Streaming::None ||
-      (!std::isinf(least) && !relievesToStreamOnce(network)))
+  // What is used once a frame anyway.
+  if (!lacking.blocks || !mayStream(cluster) ||
+      prices.streaming != Streaming::None || !relievesToStreamOnce(network))
     return success();
   MemoryPrices tried = prices;
   tried.streaming = Streaming::Once;
-  // What is not streamed may also be too much for block RAM.
-  if (std::isinf(least) && mayLoad)
-    tried.residents = Residents::Ultra;
-  auto helps = consider(tried);
-  if (failed(helps) || *helps || !std::isinf(least))
-    return helps;
-  // Then convolutions, too, which read theirs for every pixel.
-  tried.streaming = Streaming::All;
   return consider(tried);
 }
 
@@ -472,6 +470,16 @@ FailureOr<std::optional<Result>> Pricing::withAnyHome(const MemoryPrices &usual,
   return std::optional(std::move(*result));
 }
 
+MemoryPrices Pricing::withEveryHome(MemoryPrices prices) const {
+  if (mayUseUltra(cluster))
+    prices.residents = std::max(prices.residents, Residents::Ultra);
+  if (mayStream(cluster))
+    prices.streaming = Streaming::All;
+  if (hasUltra(cluster))
+    prices.ultraRows = UltraRows::Also;
+  return prices;
+}
+
 FailureOr<Result> Pricing::search(MemoryPrices prices) {
   const MemoryPrices usual = prices;
   lacking = lackingWhereNothingFits();
@@ -479,8 +487,20 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   if (couldHold(network, cluster, /*withUltra=*/false) &&
       failed(consider(usual)))
     return failure();
-  if (failed(relieve(prices)))
+  const MemoryPrices widest = withEveryHome(prices);
+  if (fitsNothing() && widest != usual) {
+    // What fits in none of its homes fits in no choice of them: one question
+    // tells, and its plan is the nearest.
+    auto helps = consider(widest);
+    if (failed(helps))
+      return failure();
+    if (fitsNothing() && !hasBound && !best)
+      return attempt(widest)->run();
+    if (*helps)
+      prices = widest;
+  } else if (failed(relieve(prices))) {
     return failure();
+  }
   // Where blocks are still scarce, rows may leave them.
   if (lacking.blocks && hasUltra(cluster)) {
     MemoryPrices tried = prices;

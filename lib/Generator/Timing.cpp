@@ -504,18 +504,29 @@ void BufferSizing::Run::setDepths(bool keepsPace) {
 
 static constexpr int kRoughly = 2;
 
-/// The firings of the busiest process in a frame: in the long run no interval
-/// is shorter.
+/// The firings of a process in a frame.
+static int64_t firingsIn(const Process &process) {
+  int64_t firings = 0;
+  for (const Phase &phase : process.phases)
+    firings += phase.repeat * process.periods;
+  return firings;
+}
+
+/// Those of the busiest process: in the long run no interval is shorter.
 static double leastInterval(const ProcessNetwork &network) {
   int64_t most = 0;
-  for (const Process &process : network.processes) {
-    int64_t firings = 0;
-    for (const Phase &phase : process.phases)
-      firings += phase.repeat * process.periods;
+  for (const Process &process : network.processes)
     if (process.memory < 0)
-      most = std::max(most, firings);
-  }
+      most = std::max(most, firingsIn(process));
   return double(most);
+}
+
+int64_t firingsOf(flow::DesignOp design) {
+  const ProcessNetwork network = networkOf(design);
+  int64_t firings = 0;
+  for (const Process &process : network.processes)
+    firings += firingsIn(process);
+  return firings / network.frames;
 }
 
 /// Where what follows a join is slower than what comes before it, both operands

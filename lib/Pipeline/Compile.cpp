@@ -23,8 +23,10 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 using namespace rhizome::model;
 
-bool pipeline::isGoal(llvm::StringRef text) {
-  return explore::parseGoal(text).has_value();
+std::string pipeline::faultOfGoal(llvm::StringRef text) {
+  std::string fault;
+  explore::parseGoal(text, &fault);
+  return fault;
 }
 
 /// The module of --compile-from, as its phase leaves it.

@@ -428,10 +428,12 @@ Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
     return Failure(Failure::Kind::Input,
                    request.model.path + ": " + reader.problem,
                    "the compile that wrote the file writes it again");
-  if (!request.goal.empty() && !isGoal(request.goal))
+  if (request.goal.empty())
+    return Done();
+  if (std::string fault = faultOfGoal(request.goal); !fault.empty())
     return Failure(Failure::Kind::Input,
                    request.model.path + ": 'goal' in " + kSettings.str() +
-                       " is no goal: '" + request.goal + "'",
+                       " is no goal: '" + request.goal + "': " + fault,
                    "the compile that wrote the file writes it again");
   return Done();
 }

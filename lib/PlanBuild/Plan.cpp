@@ -165,6 +165,10 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
   const std::vector<Die> &dies = device.dies.dies;
   if (dies.empty() || !run.design)
     return;
+  // A plan that fits no layout, taken nevertheless, has none.
+  if (llvm::none_of(run.design.getBody().getOps<flow::ActorOp>(),
+                    [](flow::ActorOp op) { return op->hasAttr(gen::kDie); }))
+    return;
   const gen::DieRow row{int(dies.size()), device.dies.registers,
                         device.dies.border, device.dies.memory};
   auto costs = gen::costOfDies(

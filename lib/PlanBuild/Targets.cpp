@@ -134,6 +134,8 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
     if (!loaded)
       return loaded.takeError();
     board = std::move(*loaded);
+    if (llvm::StringRef(board->name).equals_insensitive(request.board))
+      targets.board = board->name;
   }
   llvm::Expected<Device> device =
       loadDevice(board ? board->device : request.device);

@@ -19,6 +19,37 @@ StringRef rhizome::nameOf(Board::Host host) {
   llvm_unreachable("all hosts return");
 }
 
+/// DMA engines of 64 bits from and to the memory of processors on the same chip.
+static Link dmaLink(double clockMhz) {
+  Link link;
+  link.name = "axi-dma";
+  link.description = "DMA engines on the chip";
+  link.kind = Medium::Kind::Wire;
+  link.bitsPerS = 64e6 * clockMhz;
+  // An assumption: registers of an engine are written, and its first words come
+  // from the memory.
+  link.latencyNs = 1000;
+  link.mtuBytes = 1 << 26; // the engine's longest transfer
+  link.overheadBytes = 0;
+  return link;
+}
+
+/// A byte has a start bit and a stop bit.
+static Link serialLink(unsigned baud) {
+  Link link;
+  link.name = "uart-" + std::to_string(baud);
+  link.description = "a serial line";
+  link.kind = Medium::Kind::Wire;
+  link.bitsPerS = 0.8 * baud;
+  link.latencyNs = int64_t(10e9 / baud); // of a byte
+  link.overheadBytes = 0;
+  return link;
+}
+
+Link Board::ownLink() const {
+  return host() == Host::Serial ? serialLink(baud) : dmaLink(clockMhz);
+}
+
 std::vector<std::pair<std::string, std::string>> Board::pins() const {
   std::vector<std::pair<std::string, std::string>> all = {
       {"clk_i", clockPin}, {"uart_rx_i", rxPin}, {"uart_tx_o", txPin}};

@@ -37,12 +37,25 @@ Router readRouter(const YAML::Node &node) {
   return router;
 }
 
+/// More ports of one memory than this are treated as a mistake.
+constexpr unsigned kMostPorts = 16;
+
 DeviceMemory readMemory(const YAML::Node &node) {
   Mapping map(node, "'memory'");
   DeviceMemory memory;
   memory.kind =
       map.choice<const char *>("kind", {{"ddr", "ddr"}, {"hbm", "hbm"}});
   memory.banks = unsigned(positive(map, "banks"));
+  if (YAML::Node ports = map.find("ports")) {
+    memory.ports = unsigned(positive(map, "ports"));
+    if (memory.ports > kMostPorts)
+      throw Mistake{lineOf(ports), "'ports' is " +
+                                       std::to_string(memory.ports) +
+                                       ", more than " +
+                                       std::to_string(kMostPorts)};
+    if (memory.banks > 1)
+      throw Mistake{lineOf(ports), "'ports' is for a memory of one bank"};
+  }
   memory.bytesPerS = map.get<double>("bytes_per_s");
   if (!(memory.bytesPerS > 0))
     throw Mistake{lineOf(map.find("bytes_per_s")), "'bytes_per_s' is 0"};
@@ -228,6 +241,14 @@ Device readDevice(const YAML::Node &root) {
   return d;
 }
 } // namespace
+
+unsigned DeviceMemory::portsAt(double clockMhz) const {
+  if (ports <= 1)
+    return banks;
+  const double mhz = portMhz > 0 ? portMhz : clockMhz;
+  const double most = bytesPerS / (double(portBits) / 8 * mhz * 1e6);
+  return most >= ports ? ports : std::max(1u, unsigned(most * (1 + 1e-9)));
+}
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {
   return loadNamed<Device>(nameOrPath, "devices", "device", readDevice);

@@ -47,6 +47,24 @@ static Host readHost(const YAML::Node &root) {
   return host;
 }
 
+Expected<Host> Host::at(const Device &device, const Board *board) const {
+  Host host = *this;
+  std::vector<Board> boards;
+  if (!board && device.platform.empty() && device.shell.empty()) {
+    Expected<std::vector<Board>> all = listBoards();
+    if (!all)
+      return all.takeError();
+    boards = std::move(*all);
+    auto found = find_if(
+        boards, [&](const Board &one) { return one.device == device.name; });
+    if (found != boards.end())
+      board = &*found;
+  }
+  if (board && board->host() != Board::Host::Platform)
+    host.link = board->ownLink();
+  return host;
+}
+
 Expected<Host> rhizome::loadHost(StringRef nameOrPath) {
   return loadNamed<Host>(nameOrPath, "hosts", "host", readHost);
 }

@@ -75,7 +75,7 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
     if (!paths)
       return paths.takeError();
     for (const std::string &path : *paths) {
-      if (sys::path::stem(path) == nameOrPath)
+      if (sys::path::stem(path).equals_insensitive(nameOrPath))
         return reader.load(nameOrPath);
       known.push_back(sys::path::stem(path).str());
     }

@@ -38,6 +38,31 @@ Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
   return paths;
 }
 
+/// What else has this name, and how it is asked for: "a board: --board kv260";
+/// "" if nothing has.
+static std::string otherKind(StringRef name, StringRef folder) {
+  static constexpr std::tuple<StringLiteral, StringLiteral, StringLiteral>
+      kKinds[] = {{"devices", "a device", "--device"},
+                  {"boards", "a board", "--board"},
+                  {"clusters", "a cluster", "--cluster"},
+                  {"links", "a link", "DEVICE:COUNT@"}};
+  for (const auto &[other, what, option] : kKinds) {
+    if (other == folder)
+      continue;
+    Expected<std::vector<std::string>> paths = target::yamlPaths(other);
+    if (!paths) {
+      consumeError(paths.takeError());
+      continue;
+    }
+    for (const std::string &path : *paths)
+      if (StringRef known = sys::path::stem(path); known.equals_insensitive(name))
+        return (what + ": " + option + (option.ends_with("@") ? "" : " ") +
+                known)
+            .str();
+  }
+  return "";
+}
+
 Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
                                        StringRef what) {
   if (namesPath(nameOrPath))
@@ -48,9 +73,12 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
   std::vector<std::string> names;
   for (const std::string &path : *paths) {
     names.push_back(sys::path::stem(path).str());
-    if (names.back() == nameOrPath)
+    if (StringRef(names.back()).equals_insensitive(nameOrPath))
       return path;
   }
+  // A name of another kind, or a device by the end of its name.
+  if (std::string other = otherKind(nameOrPath, folder); !other.empty())
+    return createStringError("'" + nameOrPath.str() + "' is " + other);
   return createStringError(unknownName(what, nameOrPath, names) +
                            ", or give the path of a .yaml file");
 }

@@ -63,6 +63,9 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
   };
 }
 
+/// High-performance ports of the processors on a chip to their memory.
+constexpr int64_t kProcessorPorts = 4;
+
 /// Port `index` to a memory outside the chip. The kernel's register at `offset`
 /// holds the address of its bank's contents.
 static json::Object memoryPortOf(const PlannedNode &node,
@@ -86,6 +89,7 @@ static json::Object memoryPortOf(const PlannedNode &node,
       {"memory", port.memory},
       {"bank", std::to_string(port.bank)},
       {"memory_bank", bankOf(device, port.bank)},
+      {"processor_port", std::to_string(port.bank % kProcessorPorts)},
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
       {"strobe_msb", std::to_string(port.dataWidth / 8 - 1)},

@@ -76,6 +76,16 @@ def boards(suite):
     lint(suite, wide)
     refused(suite, "has not been placed and routed", "simulate", package,
             "--level", "bitstream")
+    # The host is at the board's serial line.
+    tasks = plan["tasks"]
+    suite.check(tasks["link"] == "uart-1000000" and
+                all(copy["us"] > 10 * copy["bytes"] for copy in tasks["copies"]),
+                f"copies over the serial line: {tasks['link']}")
+    result = suite.run("explore", MODEL, "--board", "icebreaker")
+    suite.check("frames per second come over it" in result.err + result.out,
+                f"what the line carries: {result.err[:200]}", result.command)
+    refused(suite, "'kv260' is a board: --board kv260", "explore", MODEL,
+            "--device", "kv260")
     refused(suite, "unknown board 'nobody'", "compile", MODEL, "--board",
             "nobody", "-o", suite.work / "no.rhz")
     refused(suite, "--bitstream needs a --board", "compile", MODEL,

@@ -68,6 +68,7 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
         llvm::json::Object{{"name", d.memory->name},
                            {"kind", d.memory->kind},
                            {"banks", d.memory->banks},
+                           {"ports", d.memory->ports},
                            {"bytes_per_s", d.memory->bytesPerS},
                            {"port_bits", d.memory->portBits},
                            {"port_mhz", d.memory->portMhz},

@@ -85,6 +85,42 @@ TEST(Device, ShippedOnesLoad) {
   EXPECT_EQ(role->dspPairs->maxPackedUnsigned, 4u);
 }
 
+/// Ports of processors to one memory: as many as it serves at their full rate.
+TEST(Device, PortsOfAMemoryAreThoseThatItServes) {
+  auto device = loadDevice("xck26");
+  ASSERT_TRUE(bool(device)) << llvm::toString(device.takeError());
+  DeviceMemory memory = *device->memory;
+  EXPECT_EQ(memory.banks, 1u);
+  EXPECT_EQ(memory.ports, 4u);
+  EXPECT_EQ(memory.portsAt(200), 4u); // 12.8 of 19.2 GB/s
+  EXPECT_EQ(memory.portsAt(300), 4u); // 19.2
+  EXPECT_EQ(memory.portsAt(400), 3u);
+  memory.bytesPerS = 2.1e9;
+  EXPECT_EQ(memory.portsAt(200), 1u);
+  memory.ports = 1;
+  memory.banks = 32;
+  EXPECT_EQ(memory.portsAt(200), 32u);
+}
+
+/// Names are found in any case, and those of other kinds are told.
+TEST(Device, NamesOfBoardsAndCasesAreUnderstood) {
+  auto message = [](const char *name) {
+    auto device = loadDevice(name);
+    return device ? "" : llvm::toString(device.takeError());
+  };
+  EXPECT_EQ(loadDevice("XCU55C")->name, "xcu55c");
+  EXPECT_EQ(message("kv260"), "'kv260' is a board: --board kv260");
+  EXPECT_EQ(message("Alveo-U55C"), "'Alveo-U55C' is a board: --board "
+                                   "alveo-u55c");
+  EXPECT_EQ(message("mixed9"), "'mixed9' is a cluster: --cluster mixed9");
+  EXPECT_EQ(message("udp-10g"), "'udp-10g' is a link: DEVICE:COUNT@udp-10g");
+  for (auto [name, meant] :
+       {std::pair("U55C", "xcu55c"), {"xcu55", "xcu55c"}, {"XCK2", "xck26"}})
+    EXPECT_NE(message(name).find("did you mean '" + std::string(meant) + "'"),
+              std::string::npos)
+        << message(name);
+}
+
 TEST(Device, UnknownNameListsTheKnown) {
   auto device = loadDevice("xcku60");
   ASSERT_FALSE(bool(device));
@@ -94,9 +130,9 @@ TEST(Device, UnknownNameListsTheKnown) {
             "ice40-up5k, lfe5u-12f, lfe5u-25f, lfe5u-45f, lfe5u-85f, xc7a100t, "
             "xc7a35t, "
             "xc7z007s, xc7z010, xc7z020, xc7z045, xck26, xcku060-role, "
-            "xcku060, xcu250, "
+            "xcku060, xcu200, xcu250, "
             "xcu280, xcu50, xcu55c, xcvc1902, xcvu13p, xcvu9p-slr, xcvu9p, "
-            "xczu3eg, xczu7ev, "
+            "xczu3eg, xczu7ev, xczu9eg, "
             "or give the path of a .yaml file");
 }
 
