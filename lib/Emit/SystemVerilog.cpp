@@ -5,6 +5,7 @@
 // wires.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Names.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/BitVector.h"
@@ -379,7 +380,7 @@ void Printer::printHeader() {
     SmallVector<StringRef> lines;
     comment->split(lines, '\n');
     for (StringRef line : lines)
-      os << "// " << line << "\n";
+      os << "// " << withoutControls(line) << "\n";
   }
   os << "module " << legalName(module.getSymName()) << " (";
   StringRef separator = "\n";

@@ -97,10 +97,8 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
                     {"predicted", toJson(result.predicted)},
                     {"measured", std::move(measured)},
                     {"parties", std::move(parties)}};
-  if (Error error = package.makeResults())
-    return error;
-  return writeAtomically(
-      package.results(isCluster ? "cluster.json" : "simulate.json"),
+  return package.writeResult(
+      isCluster ? "cluster.json" : "simulate.json",
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 

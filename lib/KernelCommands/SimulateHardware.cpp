@@ -224,10 +224,8 @@ static llvm::Error keepMeasurement(const Package &package,
                                     result.plan.predicted.clockMhz * 1e6 /
                                     result.intervalCycles}}},
       {"parties", llvm::json::Array()}};
-  if (llvm::Error error = package.makeResults())
-    return error;
-  return writeAtomically(
-      package.results("simulate.json"),
+  return package.writeResult(
+      "simulate.json",
       llvm::formatv("{0:2}\n", llvm::json::Value(std::move(kept))).str());
 }
 

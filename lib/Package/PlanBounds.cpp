@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PlanBounds.h"
 #include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Path.h"
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -43,6 +47,20 @@ public:
              "'" + printable(text) +
                  "' is not a path below its folder, made of names that have " +
                  kNameCharacters);
+  }
+  /// A path with one of these endings: tools choose by a name's ending what to
+  /// do with a file.
+  void file(const Twine &at, StringRef text, ArrayRef<StringRef> endings) {
+    path(at, text);
+    const StringRef name = sys::path::filename(text);
+    if (none_of(endings, [&](StringRef ending) {
+          return name.ends_with(ending) && name.size() > ending.size();
+        }))
+      refuse(at, "'" + printable(text) + "' must end in one of " +
+                     join(endings, ", "));
+  }
+  void source(const Twine &at, StringRef text) {
+    file(at, text, {".sv", ".v", ".svh"});
   }
   void number(const Twine &at, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)
@@ -111,10 +129,15 @@ void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
     if (auto depth =
             value && name == "Depth" ? value->getAsInteger() : std::nullopt)
       bounds.number(at + ".config.Depth", *depth, 0, kMostPlaces);
-    // A string parameter is a memory image's file.
-    if (auto file = value ? value->getAsString() : std::nullopt;
-        file && !file->empty())
-      bounds.path(at + ".config." + printable(name), *file);
+    // A string parameter is a memory image's file, or a word without a dot.
+    auto text = value ? value->getAsString() : std::nullopt;
+    if (!text || text->empty())
+      continue;
+    const std::string here = (at + ".config." + printable(name)).str();
+    if (text->find_first_of("./") != StringRef::npos)
+      bounds.file(here, *text, {".hex", ".mem"});
+    else
+      bounds.name(here, *text);
   }
 }
 
@@ -132,13 +155,14 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   bounds.number(at + ".replica.count", node.replica.count, 1, kMostNodes);
   checkPrediction(bounds, at + ".predicted", node.predicted);
   for (size_t i = 0; i < node.rtl.size(); ++i)
-    bounds.path(item(at + ".rtl", i), node.rtl[i]);
+    bounds.source(item(at + ".rtl", i), node.rtl[i]);
   for (size_t i = 0; i < node.simulationModels.size(); ++i)
-    bounds.path(item(at + ".simulation_models", i), node.simulationModels[i]);
+    bounds.source(item(at + ".simulation_models", i),
+                  node.simulationModels[i]);
   for (const auto &[module, files] : node.modules) {
     bounds.identifier(at + ".modules", module);
     for (const std::string &file : files)
-      bounds.path(at + ".modules." + printable(module), file);
+      bounds.source(at + ".modules." + printable(module), file);
   }
   for (size_t i = 0; i < node.actors.size(); ++i)
     checkActor(bounds, item(at + ".actors", i), node.actors[i]);

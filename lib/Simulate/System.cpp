@@ -114,7 +114,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
       "--report", run + "/report.txt"};
   if (!trace.empty())
     args.insert(args.end(),
-                {"--trace", trace.str().str(), "--half-ps",
+                {"--trace", waveIn(run, trace), "--half-ps",
                  std::to_string(std::llround(500000 / plan.clockMhz))});
   // High addresses, too.
   std::map<int64_t, int64_t> next;
@@ -157,7 +157,15 @@ Expected<SimResult> sim::runSystem(const Package &package,
   args.push_back("+verilator+rand+reset+2");
   args.push_back("+verilator+seed+" +
                  std::to_string(options.seed % 2147483646 + 1));
-  if (Error error = runTool(simulator->program, args, run, run + "/log.txt"))
+  Expected<std::optional<Confinement>> confinement =
+      simulatorConfinement(package, node, run);
+  if (!confinement)
+    return confinement.takeError();
+  Error failed =
+      runTool(simulator->program, args, run, run + "/log.txt",
+              /*showErrors=*/false, Addresses::Random, *confinement);
+  if (Error error =
+          joinErrors(std::move(failed), takeWave(waveIn(run, trace), trace)))
     return error;
   Expected<Report> report = readReport(run + "/report.txt");
   if (!report)
@@ -205,6 +213,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
       }
     }
   }
-  sys::fs::remove_directories(run);
+  if (Error error = removeTree(run))
+    return std::move(error);
   return result;
 }

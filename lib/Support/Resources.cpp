@@ -9,6 +9,19 @@
 using namespace llvm;
 using rhizome::Failure;
 
+/// True for a program in the folder bin of a build of rhizome's sources: only
+/// there does what lies beside the build belong to it.
+static bool isInBuildTree(StringRef program) {
+  SmallString<256> cache(sys::path::parent_path(program));
+  if (sys::path::filename(cache) != "bin")
+    return false;
+  sys::path::remove_filename(cache);
+  sys::path::append(cache, "CMakeCache.txt");
+  auto text = MemoryBuffer::getFile(cache);
+  return text && (*text)->getBuffer().contains(
+                     "\nCMAKE_PROJECT_NAME:STATIC=rhizome\n");
+}
+
 /// A folder of ours; without it the installation is broken.
 static Expected<std::string> findFolder(const char *variable, StringRef inTree,
                                         StringRef installed,
@@ -28,19 +41,17 @@ static Expected<std::string> findFolder(const char *variable, StringRef inTree,
   }
   static int anchor;
   std::string program = sys::fs::getMainExecutable(nullptr, &anchor);
-  for (StringRef relative : {inTree, installed}) {
-    SmallString<256> dir(sys::path::parent_path(program));
-    sys::path::append(dir, relative);
-    sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
-    if (good(dir))
-      return dir.str().str();
-  }
-  return ofKind(
-      Failure::Kind::Environment,
-      createStringError(
-          "the folder with '%s' lies neither at %s nor at %s from %s; set %s",
-          mustHold.str().c_str(), inTree.str().c_str(), installed.str().c_str(),
-          program.c_str(), variable));
+  const StringRef relative = isInBuildTree(program) ? inTree : installed;
+  SmallString<256> dir(sys::path::parent_path(program));
+  sys::path::append(dir, relative);
+  sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
+  if (good(dir))
+    return dir.str().str();
+  return ofKind(Failure::Kind::Environment,
+                createStringError(
+                    "the folder with '%s' does not lie at %s from %s; set %s",
+                    mustHold.str().c_str(), relative.str().c_str(),
+                    program.c_str(), variable));
 }
 
 Expected<std::string> rhizome::dataDir() {

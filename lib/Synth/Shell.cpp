@@ -302,16 +302,13 @@ synth::boardRtl(const PlannedNode &node, const Board &board) {
 }
 
 Expected<std::vector<std::string>> synth::rtlFiles(const Package &package,
-                                                   const PlannedNode &node,
-                                                   bool withShell) {
+                                                   const PlannedNode &node) {
   SmallString<256> folder(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(folder))
     return errorCodeToError(error);
   std::vector<std::string> files;
   for (const std::string &file : node.rtl)
     files.push_back((folder + "/" + file).str());
-  if (!withShell)
-    return files;
   Expected<std::vector<std::string>> more = shellFiles(node);
   if (!more)
     return more.takeError();

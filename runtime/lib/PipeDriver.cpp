@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -147,8 +148,17 @@ private:
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int failed = posix_spawnp(&child, words[0], &actions, &attributes,
-                              words.data(), environ);
+    // What a thread does to itself ends with it, and stays with what it starts.
+    std::string refused;
+    int failed = 0;
+    std::thread([&] {
+      if (options.confine)
+        refused = options.confine(options.folder);
+      failed = refused.empty() ? posix_spawnp(&child, words[0], &actions,
+                                              &attributes, words.data(),
+                                              environ)
+                               : EPERM;
+    }).join();
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     ::close(pair[1]);
@@ -157,7 +167,10 @@ private:
       child = 0;
       return {Fault::Unsupported,
               "the program '" + options.command[0] + "' cannot be started: " +
-                  std::strerror(failed) + "; " + terms.missing};
+                  (refused.empty()
+                       ? std::string(std::strerror(failed)) + "; " +
+                             terms.missing
+                       : refused)};
     }
     fcntl(line, F_SETFL, fcntl(line, F_GETFL) | O_NONBLOCK);
     return {};

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern char **environ;
@@ -44,6 +45,13 @@ bool readWhole(const std::string &path, Bytes &bytes) {
   while (size_t got = std::fread(part, 1, sizeof part, file))
     bytes.insert(bytes.end(), part, part + got);
   return std::fclose(file) == 0;
+}
+
+/// What a thread does to itself ends with it, and stays with what it starts.
+int inThread(const std::function<int()> &start) {
+  int result = 0;
+  std::thread([&] { result = start(); }).join();
+  return result;
 }
 
 class SimulationDriver : public Driver {
@@ -221,8 +229,15 @@ private:
     constexpr int kHeld = 3;
     int held = fcntl(ends[1], F_DUPFD_CLOEXEC, kHeld + 1);
     posix_spawn_file_actions_adddup2(&actions, held, kHeld);
-    int failed = posix_spawn(&child, options.program.c_str(), &actions, nullptr,
-                             words.data(), environ);
+    std::string refused;
+    int failed = inThread([&] {
+      if (options.confine)
+        refused = options.confine(work);
+      return refused.empty() ? posix_spawn(&child, options.program.c_str(),
+                                           &actions, nullptr, words.data(),
+                                           environ)
+                             : EPERM;
+    });
     posix_spawn_file_actions_destroy(&actions);
     ::close(held);
     ::close(ends[1]);
@@ -231,8 +246,9 @@ private:
       child = 0;
       ::close(pipe);
       pipe = -1;
-      return {Fault::Gone, "cannot start '" + options.program +
-                               "': " + std::strerror(failed)};
+      return {Fault::Gone,
+              "cannot start '" + options.program + "': " +
+                  (refused.empty() ? std::strerror(failed) : refused)};
     }
     return {};
   }

@@ -11,6 +11,7 @@ import accuracy
 import allkernels
 import attention
 import bodies
+import boundary
 import bounded
 import boards
 import clients
@@ -24,6 +25,7 @@ import framework
 import golden
 import hardware
 import homes
+import hostile
 import imports
 import install
 import kernelfront
@@ -137,6 +139,8 @@ SUITES = {
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "boundary": boundary.boundary,     # PART
+    "hostile": hostile.hostile,        # COUNT SEED
     "strangers": strangers.strangers,
     "strangers-folders": strangers.folders,
     "strangers-models": strangers.models,

@@ -154,12 +154,10 @@ static void keepAccuracy(const EvaluateRequest &request,
       Package::open(request.model.path, Changes::Ignore);
   if (!package)
     return llvm::consumeError(package.takeError());
-  llvm::Error error = package->makeResults();
-  if (!error)
-    error = writeAtomically(
-        package->results("evaluate.json"),
-        llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
-            .str());
+  llvm::Error error = package->writeResult(
+      "evaluate.json",
+      llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
+          .str());
   if (error)
     return llvm::consumeError(std::move(error));
   redrawReport(request.model.path);

@@ -5,6 +5,7 @@
 #include "Output.h"
 #include "PlaceRoute.h"
 #include "Report.h"
+#include "rhizome/Pipeline/Board.h"
 #include "rhizome/Vendor/Run.h"
 #include <cmath>
 
@@ -147,6 +148,7 @@ int runVendor(const std::string &dir, Changes changes,
     line.show(p.node + ", " + elapsed(p.seconds) + ": " +
               llvm::StringRef(p.line).take_front(60).str());
   };
+  options.boardProject = pipeline::boardProjectOf;
   llvm::Expected<vendor::RunResult> result = vendor::run(*package, options);
   line.show("");
   if (!result)

@@ -8,6 +8,7 @@
 #include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tensor.h"
 #include <functional>
+#include <optional>
 
 namespace rhizome {
 struct ClusterOptions {
@@ -57,6 +58,7 @@ struct RankJob {
   std::vector<std::string> command;
   std::string folder;                ///< the caller's to remove
   std::vector<KeptFiles::Held> held; ///< keep the designs in place
+  std::optional<Confinement> confinement; ///< with which it is started
   double buildSeconds = 0;
 };
 /// Builds the nodes' designs. An error names what is missing.

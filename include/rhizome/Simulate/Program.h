@@ -12,6 +12,9 @@ struct SimulatorProgram {
   std::string folder;     ///< in which it must run
   int64_t hangCycles = 0; ///< without output after which it counts as hung
   KeptFiles::Held held;   ///< keeps the program in place
+  /// How it runs, without the folder where it writes; none if the package is
+  /// trusted.
+  std::optional<Confinement> confinement;
 };
 
 /// Builds it, or finds it in the user's cache.
