@@ -78,10 +78,11 @@ def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
     list repeats it, a mapping gives NAME=VALUE for each.
     """
     with files() as keep:
-        words = [str(program()), command, *(os.fspath(a) for a in arguments)]
+        words = [str(program()), command]
         for name, value in options.items():
             words += _option(name, value, keep)
-        words.append("--json")
+        # What follows "--" is no option, whatever it begins with.
+        words += ["--json", "--", *(os.fspath(a) for a in arguments)]
         status, out, err = _communicate(words, progress)
     answer = _answer(out)
     if status == 0 and answer is not None:
