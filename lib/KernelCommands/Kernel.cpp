@@ -18,8 +18,8 @@
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Names.h"
-#include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Algebra.h"
@@ -68,11 +68,29 @@ static std::string textOf(const mlir::Diagnostic &diagnostic) {
   return text;
 }
 
+/// A name that has no other meaning in the module.
+static std::string freeSymbol(mlir::ModuleOp module, std::string name) {
+  std::string wanted = name;
+  for (int i = 2; module.lookupSymbol(wanted); ++i)
+    wanted = name + "_" + std::to_string(i);
+  return wanted;
+}
+
 static llvm::Error finish(Loaded &loaded) {
   auto func = findKernel(*loaded.module);
   if (!func)
     return func.takeError();
   loaded.func = *func;
+  // The kernel's name becomes that of files, functions and symbols.
+  if (std::string name = kernelName(func->getSymName());
+      name != func->getSymName()) {
+    mlir::StringAttr free = mlir::StringAttr::get(
+        loaded.context.get(), freeSymbol(*loaded.module, name));
+    if (failed(mlir::SymbolTable::replaceAllSymbolUses(*func, free,
+                                                       *loaded.module)))
+      return textError("the kernel calls itself");
+    func->setSymNameAttr(free);
+  }
   auto signature = signatureOf(*func);
   if (!signature)
     return signature.takeError();
@@ -127,14 +145,14 @@ static std::string sourceOf(const std::string &path) {
 
 static llvm::Expected<Loaded> load(const std::string &path,
                                    const KernelOptions &options) {
-  auto text = readFile(path);
+  auto text = readText(path);
   if (!text)
     return ofKind(Failure::Kind::Input,
                   textError(llvm::toString(text.takeError()) +
                             "\n  remedy: check the path"));
   if (importer::isMlir(*text))
     return loadMlir(path, *text);
-  return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
+  return loadText({path, *text}, kernelName(llvm::sys::path::stem(path)),
                   options);
 }
 
@@ -393,7 +411,7 @@ kernelcommands::compileKernel(const KernelRequest &request) {
             writeLibrary(loaded->signature, result.package, result))
       return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
-    auto source = readFile(request.path);
+    auto source = readText(request.path);
     if (!source)
       return fail(source.takeError());
     std::string name = importer::isMlir(*source) ? "kernel.mlir" : "kernel.cfd";
@@ -639,7 +657,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
   if (!host)
     return fail(textError(request.path + " is neither Fortran (.f90) nor C++ "
                                          "(.cpp) by its name"));
-  auto text = readFile(request.path);
+  auto text = readText(request.path);
   if (!text)
     return fail(text.takeError());
   Source file{request.path, *text};

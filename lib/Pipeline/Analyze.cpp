@@ -7,6 +7,7 @@
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Report/Report.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -135,7 +136,7 @@ Result<llvm::json::Object>
 pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
-    return Failure(Failure::Kind::Input, llvm::toString(devices.takeError()));
+    return failureOf(devices.takeError(), Failure::Kind::Input);
   MLIRContext context;
   IntegerizeStats stats;
   Refusals refused;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The folders of data files, and their common entries.
 #include "Yaml.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -51,6 +52,7 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
     if (names.back() == nameOrPath)
       return path;
   }
-  return createStringError(unknownName(what, nameOrPath, names) +
-                           ", or give the path of a .yaml file");
+  return ofKind(Failure::Kind::Usage,
+                createStringError(unknownName(what, nameOrPath, names) +
+                                  ", or give the path of a .yaml file"));
 }

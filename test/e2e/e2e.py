@@ -19,17 +19,20 @@ import configs
 import dies
 import drivers
 import explore
+import extremes
 import faults
 import framework
 import golden
 import hardware
 import homes
+import hostile
 import imports
 import install
 import kernelhost
 import kernels
 import kernelsystems
 import look
+import mutations
 import nodecases
 import nodes
 import operations
@@ -132,6 +135,16 @@ SUITES = {
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "hostile-names": hostile.names,
+    "hostile-pages": hostile.pages,
+    "hostile-bombs": hostile.bombs,
+    "hostile-special": hostile.special,
+    "hostile-flat": hostile.flat,
+    "hostile-memory": hostile.memory,
+    "hostile-statuses": hostile.statuses,
+    "mutations": mutations.mutations,   # KIND COUNT [SEED]
+    "mutations-everyday": mutations.everyday,
+    "extremes": extremes.extremes,      # COUNT [SEED]
     "strangers": strangers.strangers,
     "strangers-folders": strangers.folders,
     "strangers-models": strangers.models,

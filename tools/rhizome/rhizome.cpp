@@ -4,6 +4,7 @@
 #include "Config.h"
 #include "Output.h"
 #include "Spellings.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
@@ -140,7 +141,7 @@ static int printHelp(const CLI::App &app) {
   return 0;
 }
 
-int main(int argc, char **argv) {
+static int runCommand(int argc, char **argv) {
   CLI::App app("Rhizome compiles quantized neural networks into hardware that "
                "computes the same bits, and proves it by simulation.",
                "rhizome");
@@ -201,4 +202,13 @@ int main(int argc, char **argv) {
     return 2;
   }
   return finished(run());
+}
+
+int main(int argc, char **argv) {
+  const bool json =
+      llvm::is_contained(llvm::ArrayRef(argv, argc), llvm::StringRef("--json"));
+  return runProgram([&] { return runCommand(argc, argv); },
+                    [&](llvm::StringRef reason) {
+                      finished(cli::failWith(reason.str(), json));
+                    });
 }
