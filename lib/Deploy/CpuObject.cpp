@@ -7,6 +7,7 @@
 #include "rhizome/Cpu/Function.h"
 #include "rhizome/Deploy/Deploy.h"
 #include "rhizome/Support/LinalgLoops.h"
+#include "rhizome/Support/Texts.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -115,7 +116,7 @@ std::string tablesText(const HostModel &model,
         "const rhz_cpu_tensor tensors[] = {\n";
   for (const CpuTensor &tensor : tensors) {
     auto shaped = cast<mlir::ShapedType>(tensor.type);
-    os << "    {" << literalOf(tensor.name) << ", " << shaped.getNumElements()
+    os << "    {" << cString(tensor.name) << ", " << shaped.getNumElements()
        << ", ";
     if (num::IntType integer = num::elementInt(tensor.type)) {
       Storage storage = Storage::of(integer);

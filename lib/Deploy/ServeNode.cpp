@@ -12,6 +12,8 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/key.h"
 #include "rhizome/runtime/metrics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <deque>
 
@@ -307,9 +309,14 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
                           request.package.c_str()));
   const PlannedNode *node = plan.node(request.node);
   if (!node)
-    return ofKind(Failure::Kind::Usage,
-                  createStringError("the package has no node '%s'",
-                                    request.node.c_str()));
+    return ofKind(
+        Failure::Kind::Usage,
+        createStringError(
+            "the package has no node '%s'; there are %s", request.node.c_str(),
+            join(map_range(plan.nodes,
+                           [](const PlannedNode &each) { return each.name; }),
+                 ", ")
+                .c_str()));
   Expected<std::map<std::string, std::string>> places =
       readPlaces(*package, request.places);
   if (!places)

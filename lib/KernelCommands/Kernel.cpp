@@ -17,6 +17,8 @@
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Files.h"
+#include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Transforms/Algebra.h"
@@ -363,7 +365,7 @@ kernelcommands::compileKernel(const KernelRequest &request) {
             writeLibrary(loaded->signature, result.package, result))
       return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
-    auto source = readFile(request.path);
+    auto source = readText(request.path);
     if (!source)
       return fail(source.takeError());
     std::string name = importer::isMlir(*source) ? "kernel.mlir" : "kernel.cfd";
@@ -613,7 +615,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
   if (!host)
     return fail(textError(request.path + " is neither Fortran (.f90) nor C++ "
                                          "(.cpp) by its name"));
-  auto text = readFile(request.path);
+  auto text = readText(request.path);
   if (!text)
     return fail(text.takeError());
   Source file{request.path, *text};

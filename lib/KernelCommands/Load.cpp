@@ -9,7 +9,7 @@
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -44,11 +44,29 @@ llvm::Error PlacedDiagnostics::error(const llvm::Twine &remedy) const {
   return textError(all + "  remedy: " + remedy + "\n");
 }
 
+/// A name that has no other meaning in the module.
+static std::string freeSymbol(mlir::ModuleOp module, std::string name) {
+  std::string wanted = name;
+  for (int i = 2; module.lookupSymbol(wanted); ++i)
+    wanted = name + "_" + std::to_string(i);
+  return wanted;
+}
+
 static llvm::Error finish(Loaded &loaded) {
   auto func = findKernel(*loaded.module);
   if (!func)
     return func.takeError();
   loaded.func = *func;
+  // The kernel's name becomes that of files, functions and symbols.
+  if (std::string name = kernelName(func->getSymName());
+      name != func->getSymName()) {
+    mlir::StringAttr free = mlir::StringAttr::get(
+        loaded.context.get(), freeSymbol(*loaded.module, name));
+    if (failed(mlir::SymbolTable::replaceAllSymbolUses(*func, free,
+                                                       *loaded.module)))
+      return textError("the kernel calls itself");
+    func->setSymNameAttr(free);
+  }
   auto signature = signatureOf(*func);
   if (!signature)
     return signature.takeError();
@@ -114,13 +132,13 @@ std::string kernelcommands::sourceOf(const std::string &path) {
 
 llvm::Expected<Loaded> kernelcommands::load(const std::string &path,
                                             const KernelOptions &options) {
-  auto text = readFile(path);
+  auto text = readText(path);
   if (!text)
     return ofKind(Failure::Kind::Input,
                   textError(llvm::toString(text.takeError()) +
                             "\n  remedy: check the path"));
   if (importer::isMlir(*text))
     return loadMlir(path, *text);
-  return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
+  return loadText({path, *text}, kernelName(llvm::sys::path::stem(path)),
                   options);
 }

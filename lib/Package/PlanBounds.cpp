@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Path.h"
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -153,6 +154,8 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   bounds.number(at + ".clock_mhz", node.clockMhz, kMostMhz);
   bounds.number(at + ".stream_bits", node.streamBits, 1, kMostBits);
   bounds.number(at + ".replica.count", node.replica.count, 1, kMostNodes);
+  bounds.number(at + ".replica.index", node.replica.index, 0,
+                std::max<int64_t>(0, node.replica.count - 1));
   checkPrediction(bounds, at + ".predicted", node.predicted);
   for (size_t i = 0; i < node.rtl.size(); ++i)
     bounds.source(item(at + ".rtl", i), node.rtl[i]);
@@ -216,6 +219,32 @@ void checkEnd(Bounds &bounds, const Twine &at, const ChannelEnd &end,
                                     "channels");
 }
 
+/// A replica gets each of its group's frames by turns; the frames of a channel
+/// at it must be among these.
+void checkReplicas(Bounds &bounds, const Plan &plan) {
+  for (size_t i = 0; i < plan.channels.size(); ++i) {
+    const Channel &channel = plan.channels[i];
+    std::string at = item("channels", i);
+    bounds.number(at + ".first", channel.first, 0,
+                  std::max<int64_t>(0, channel.every - 1));
+    for (const ChannelEnd *end : {&channel.from, &channel.to}) {
+      const PlannedNode *node =
+          end->node == kHost ? nullptr : plan.node(end->node);
+      if (!node || node->replica.count < 1 || channel.every < 1)
+        continue;
+      const Replica &replica = node->replica;
+      const int64_t common = std::gcd(channel.every, replica.count);
+      if (channel.first % common != replica.index % common)
+        bounds.refuse(at + ".first", "frames " + Twine(channel.first) + ", " +
+                                         Twine(channel.first + channel.every) +
+                                         ", … are not those of the node '" +
+                                         end->node + "', which is replica " +
+                                         Twine(replica.index) + " of " +
+                                         Twine(replica.count));
+    }
+  }
+}
+
 /// Turns of the channels at each port: the least common multiple of their
 /// distances in frames.
 void checkTurns(Bounds &bounds, const Plan &plan) {
@@ -274,7 +303,16 @@ Error checkBounds(const Plan &plan) {
     checkEnd(bounds, at + ".from", channel.from, "input", plan.channels.size());
     checkEnd(bounds, at + ".to", channel.to, "output", plan.channels.size());
   }
+  checkReplicas(bounds, plan);
   checkTurns(bounds, plan);
+  if (plan.kernel) {
+    bounds.identifier("kernel.name", plan.kernel->name);
+    if (const auto &system = plan.kernel->system;
+        system && !system->dies.empty() &&
+        int64_t(system->dies.size()) != system->units)
+      bounds.refuse("kernel.system.dies", "there is not one for each of the " +
+                                              Twine(system->units) + " units");
+  }
   return bounds.take();
 }
 } // namespace rhizome

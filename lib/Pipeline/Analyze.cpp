@@ -6,6 +6,8 @@
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
+#include "rhizome/Report/Report.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -120,7 +122,7 @@ Result<llvm::json::Object>
 pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
-    return Failure(Failure::Kind::Input, llvm::toString(devices.takeError()));
+    return failureOf(devices.takeError(), Failure::Kind::Input);
   MLIRContext context;
   IntegerizeStats stats;
   Refusals refused;

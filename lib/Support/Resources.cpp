@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
@@ -94,13 +93,37 @@ Error rhizome::checkIsFile(StringRef path) {
   }
 }
 
-Expected<std::string> rhizome::readFile(StringRef path) {
+Expected<std::unique_ptr<MemoryBuffer>> rhizome::mapFile(StringRef path,
+                                                         uint64_t most) {
   if (Error error = checkIsFile(path))
     return std::move(error);
-  auto buffer = MemoryBuffer::getFile(path);
+  sys::fs::file_status status;
+  if (!sys::fs::status(path, status) &&
+      status.type() == sys::fs::file_type::regular_file &&
+      status.getSize() > most)
+    return createStringError("cannot read '%s': it has %llu bytes, more than "
+                             "the %llu that such a file may have",
+                             path.str().c_str(),
+                             static_cast<unsigned long long>(status.getSize()),
+                             static_cast<unsigned long long>(most));
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
   if (!buffer)
     return createStringError(buffer.getError(), "cannot read '%s': %s",
                              path.str().c_str(),
                              buffer.getError().message().c_str());
+  return std::move(*buffer);
+}
+
+Expected<std::string> rhizome::readFile(StringRef path) {
+  // What is copied must have room.
+  constexpr uint64_t kMost = uint64_t(4) << 30;
+  return readFile(path, kMost);
+}
+
+Expected<std::string> rhizome::readFile(StringRef path, uint64_t most) {
+  auto buffer = mapFile(path, most);
+  if (!buffer)
+    return buffer.takeError();
   return (*buffer)->getBuffer().str();
 }

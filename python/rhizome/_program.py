@@ -81,10 +81,11 @@ def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
     arguments by the files that stand for them.
     """
     with files() as keep:
-        words = [str(program()), command, *(os.fspath(a) for a in arguments)]
+        words = [str(program()), command]
         for name, value in options.items():
             words += _option(name, value, keep)
-        words.append("--json")
+        # What follows "--" is no option, whatever it begins with.
+        words += ["--json", "--", *(os.fspath(a) for a in arguments)]
         status, out, err = _communicate(words, progress)
     answer = _answer(out)
     if answer is not None and (status == 0 or also in answer):

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _program
 from .errors import RhizomeError, UsageError
-from .plan import Plan, Summary, number, shown, table
+from .plan import Plan, Summary, check, number, shown, table
 from .tracing import Trace, traced
 from ._program import Answer, Array, Data, Path, Progress
 
@@ -92,7 +92,8 @@ class Package:
             #: plan.json as it is on disk.
             self.record: Dict[str, Any] = json.loads(
                 (self.folder / "plan.json").read_text())
-        except (OSError, ValueError) as why:
+            check(self.record)
+        except (OSError, ValueError, RecursionError) as why:
             raise RhizomeError(f"'{self.folder}' is not a package: {why}",
                                "compile a model into it") from why
         self.plan = plan or Plan(self.record)

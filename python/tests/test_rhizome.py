@@ -217,6 +217,38 @@ def test_wrong_options_and_files_are_told_apart(tmp_path):
         rhizome.Package(tmp_path)
 
 
+def test_paths_are_no_options(tmp_path: pathlib.Path,
+                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.yaml").write_text(f"model: {DIGITS}\n")
+    for name in ("--config=evil.yaml", "--json", "-o"):
+        for call in (rhizome.compile, rhizome.coverage, rhizome.explore):
+            with pytest.raises(rhizome.RhizomeError) as caught:
+                call(name)
+            assert "config" not in str(caught.value) or name in str(caught.value)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["evil.yaml"]
+
+
+@pytest.mark.parametrize("plan", [
+    "", "[", "[]", "null", "7", "{}", '{"schema": "x"}', "[" * 100000,
+    '{"schema": 1, "nodes": 5}', '{"schema": 1, "nodes": [5]}',
+    '{"schema": 1, "nodes": [{"name": 1}]}',
+    '{"schema": 1, "predicted": [1]}', '{"schema": 1, "predicted": {"lut": "x"}}',
+    '{"schema": 1, "nodes": [{"name": "a", "actors": {}}]}',
+    '{"schema": 1, "nodes": [{"name": "a", "operations": [{"name": "b"}]}]}',
+    '{"schema": 1, "notes": [1]}', '{"schema": 1, "alternatives": "x"}'])
+def test_a_malformed_plan_is_no_package(tmp_path: pathlib.Path, plan: str) -> None:
+    (tmp_path / "plan.json").write_text(plan)
+    with pytest.raises(rhizome.RhizomeError, match="not a package"):
+        rhizome.Package(tmp_path)
+
+
+def test_a_device_that_is_not_there_is_bad_usage() -> None:
+    for call in (rhizome.explore, rhizome.analyze, rhizome.compile):
+        with pytest.raises(rhizome.UsageError, match="nothing"):
+            call(DIGITS, device="nothing")
+
+
 def test_calibration_takes_arrays(tmp_path):
     frames = np.random.default_rng(1).random((20, 1, 8, 8), dtype=np.float32)
     plan = rhizome.explore(EXAMPLES / "pytorch/cnn.onnx", calibration=frames)

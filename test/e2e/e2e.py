@@ -20,12 +20,14 @@ import configs
 import dies
 import drivers
 import explore
+import extremes
 import faults
 import framework
 import golden
 import hardware
 import homes
 import hostile
+import hostilepackages
 import imports
 import install
 import kernelfront
@@ -33,6 +35,7 @@ import kernelhost
 import kernels
 import kernelsystems
 import look
+import mutations
 import nodecases
 import nodes
 import operations
@@ -140,7 +143,17 @@ SUITES = {
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
     "boundary": boundary.boundary,     # PART
-    "hostile": hostile.hostile,        # COUNT SEED
+    "hostile-packages": hostilepackages.hostile,  # COUNT SEED
+    "hostile-names": hostile.names,
+    "hostile-pages": hostile.pages,
+    "hostile-bombs": hostile.bombs,
+    "hostile-special": hostile.special,
+    "hostile-flat": hostile.flat,
+    "hostile-memory": hostile.memory,
+    "hostile-statuses": hostile.statuses,
+    "mutations": mutations.mutations,   # KIND COUNT [SEED]
+    "mutations-everyday": mutations.everyday,
+    "extremes": extremes.extremes,      # COUNT [SEED]
     "strangers": strangers.strangers,
     "strangers-folders": strangers.folders,
     "strangers-models": strangers.models,

@@ -15,7 +15,7 @@ ALLOWED = {
     "Numeric": "",
     "Target": "Support",
     "Dialect/Num": "Numeric",
-    "Dialect/Osa": "Dialect/Num Numeric",
+    "Dialect/Osa": "Dialect/Num Numeric Support",
     "Dialect/Flow": "Dialect/Num Unit",
     "Dialect/Rtl": "",
     # The precompiled header of what is above.
@@ -77,7 +77,7 @@ ALLOWED = {
     "tools/rhizome-rank": "ClusterSim Package Support runtime",
     "tools/rhizome-node": "Deploy Support",
     "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
-                         "Dialect/Flow Dialect/Rtl",
+                         "Dialect/Flow Dialect/Rtl Support",
 }
 # The only place where the list of generators may name each of them.
 EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),

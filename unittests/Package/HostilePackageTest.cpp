@@ -186,6 +186,25 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
     p.nodes[0].actors[0].parameters.push_back("Depth");
     p.nodes[0].actors[0].config["Depth"] = int64_t(1) << 40;
   });
+  // A replica whose frames are not its channels'.
+  auto replicas = [](int64_t index, int64_t first, int64_t every) {
+    return [=](Plan &p) {
+      p.nodes[0].replica = {0, index, 3};
+      for (Channel &channel : p.channels) {
+        channel.first = first;
+        channel.every = every;
+      }
+    };
+  };
+  EXPECT_EQ(messageOf(replicas(1, 1, 3)), "accepted");
+  EXPECT_EQ(messageOf(replicas(1, 4, 6)), "accepted");
+  EXPECT_EQ(messageOf(replicas(1, 0, 1)), "accepted");
+  refused("plan.channels[0].first", replicas(1, 0, 3));
+  refused("plan.channels[0].first", replicas(2, 4, 6));
+  refused("plan.channels[0].first", replicas(0, -1, 3));
+  refused("plan.channels[0].first", replicas(0, 3, 3));
+  refused("plan.nodes[0].replica.index", replicas(3, 0, 3));
+  refused("plan.nodes[0].replica.index", replicas(-1, 2, 3));
   refused("plan.links[0].latency_ns",
           [](Plan &p) { p.links[0].latencyNs = INT64_MAX; });
   // Times and places of memories, with which simulations compute.

@@ -192,7 +192,7 @@ TEST_F(DataTest, WhatIsNoFileIsNotWaitedFor) {
 }
 
 TEST_F(DataTest, MissingAndEmptyFiles) {
-  EXPECT_NE(why(readTensor(path("none"))).find("cannot be read"),
+  EXPECT_NE(why(readTensor(path("none"))).find("cannot read"),
             std::string::npos);
   EXPECT_NE(why(readTensor(write("empty", ""))).find("the file is empty"),
             std::string::npos);

@@ -8,6 +8,9 @@ using namespace rhizome::kernel;
 using namespace rhizome::kernel::syntax;
 
 static constexpr unsigned kDeepest = 200;
+/// Trees are walked by recursion, later as well; a sum of n terms is n - 1
+/// high.
+static constexpr unsigned kHighest = 1000;
 
 static std::string shown(const Token &token) {
   return token.kind == Token::Kind::End ? "the end"
@@ -277,6 +280,18 @@ NodePtr Parser::make(Node::Kind kind, Place place) {
   return node;
 }
 
+void Parser::adopt(Node &node, NodePtr operand) {
+  node.height = std::max(node.height, operand->height + 1);
+  node.operands.push_back(std::move(operand));
+  if (node.height <= kHighest || failed)
+    return;
+  diagnostics.error(node.at,
+                    "this expression has more than " + llvm::Twine(kHighest) +
+                        " operations one after the other",
+                    "give its parts names");
+  failed = true;
+}
+
 NodePtr Parser::binary(const Token &op, NodePtr left, NodePtr right) {
   NodePtr node = make(Node::Kind::Binary, op.at);
   node->op = llvm::StringSwitch<Operator>(op.text)
@@ -284,8 +299,8 @@ NodePtr Parser::binary(const Token &op, NodePtr left, NodePtr right) {
                  .Case("-", Operator::Subtract)
                  .Case("*", Operator::Multiply)
                  .Default(Operator::Divide);
-  node->operands.push_back(std::move(left));
-  node->operands.push_back(std::move(right));
+  adopt(*node, std::move(left));
+  adopt(*node, std::move(right));
   return node;
 }
 
@@ -350,12 +365,12 @@ NodePtr Parser::contraction() {
 NodePtr Parser::dotted(NodePtr left) {
   Token dot = take();
   NodePtr node = make(Node::Kind::Dot, dot.at);
-  node->operands.push_back(std::move(left));
+  adopt(*node, std::move(left));
   if (pairsFollow()) {
     node->kind = Node::Kind::Contract;
     pairs(*node);
   } else {
-    node->operands.push_back(compat ? term() : factor());
+    adopt(*node, compat ? term() : factor());
   }
   return node;
 }
@@ -365,8 +380,8 @@ NodePtr Parser::factor() {
   while (!failed && !indexForm && at("#")) {
     Token op = take();
     NodePtr node = make(Node::Kind::Product, op.at);
-    node->operands.push_back(std::move(left));
-    node->operands.push_back(transposed());
+    adopt(*node, std::move(left));
+    adopt(*node, transposed());
     left = std::move(node);
   }
   return left;
@@ -376,7 +391,7 @@ NodePtr Parser::transposed() {
   NodePtr left = atom();
   while (!failed && !indexForm && at("^")) {
     NodePtr node = make(Node::Kind::Transpose, take().at);
-    node->operands.push_back(std::move(left));
+    adopt(*node, std::move(left));
     if (!pairsFollow()) {
       fail(peek(), "expected pairs of indices after '^'",
            "for example ^[[0 1]]");
@@ -432,7 +447,7 @@ NodePtr Parser::call(Operator op) {
   node->name = function.text;
   node->op = op;
   do
-    node->operands.push_back(expression());
+    adopt(*node, expression());
   while (!failed && accept(","));
   if (!failed)
     expect(")", "after the arguments of '" + function.text + "'");
@@ -496,7 +511,7 @@ NodePtr Parser::nameOrAccess() {
       if (++depth > kDeepest)
         fail(peek(), "expected less nesting");
       else
-        node->operands.push_back(term());
+        adopt(*node, term());
       --depth;
     }
     return node;
@@ -536,7 +551,7 @@ NodePtr Parser::atom() {
     if (++depth > kDeepest)
       fail(peek(), "expected less nesting");
     else
-      node->operands.push_back(transposed());
+      adopt(*node, transposed());
     --depth;
     return node;
   }
@@ -547,7 +562,7 @@ NodePtr Parser::atom() {
         fail(peek(), "expected ']' to close the stack");
         break;
       }
-      node->operands.push_back(expression());
+      adopt(*node, expression());
     }
     return node;
   }

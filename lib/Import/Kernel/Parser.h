@@ -75,6 +75,8 @@ private:
   void annotations(Declaration &declaration);
 
   NodePtr make(Node::Kind kind, Place place);
+  /// Appends an operand; a tree that gets too high is an error.
+  void adopt(Node &node, NodePtr operand);
   NodePtr binary(const Token &op, NodePtr left, NodePtr right);
   NodePtr expression();
   NodePtr term();

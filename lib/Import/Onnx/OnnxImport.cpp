@@ -4,6 +4,7 @@
 #include "Dynamic.h"
 #include "Walk.h"
 #include "rhizome/Import/OnnxAnew.h"
+#include "rhizome/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -91,16 +92,14 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext *context, StringRef path,
         {"", "", std::move(reason), "check the path", Refusal::Fault::File});
     return OwningOpRef<ModuleOp>();
   };
-  // A directory or device must not be opened as a file.
   llvm::sys::fs::file_status status;
   if (std::error_code error = llvm::sys::fs::status(path, status))
     return refuse(error.message());
   if (status.type() != llvm::sys::fs::file_type::regular_file)
     return refuse("it is not a file");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = mapFile(path);
   if (!buffer)
-    return refuse(buffer.getError().message());
+    return refuse(llvm::toString(buffer.takeError()));
   return importBytes(context, (*buffer)->getBuffer(),
                      llvm::sys::path::parent_path(path), options, anew,
                      refusals);

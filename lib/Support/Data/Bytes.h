@@ -4,12 +4,15 @@
 #pragma once
 
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Sizes.h"
 
 namespace rhizome::data {
-/// The file being read, for messages, and its bytes.
+/// The file being read, for messages, and its bytes. `owned` bytes of memory
+/// are taken by what was unpacked and read before.
 struct Input {
   llvm::StringRef file;
   llvm::StringRef bytes;
+  uint64_t owned = 0;
 
   llvm::Error fail(const llvm::Twine &reason,
                    const llvm::Twine &remedy = "") const;
@@ -32,13 +35,17 @@ enum class Element {
 };
 unsigned elementBytes(Element element);
 
-/// Uncompressed data larger than this is refused.
-constexpr uint64_t kMostBytes = uint64_t(1) << 31;
-
 /// Decodes a tensor of `shape` from `payload`, which must contain all of it.
+/// `copies` of it are in memory at once; kMostDataBytes bounds them.
 llvm::Expected<NamedTensor> decode(const Input &input, llvm::StringRef payload,
                                    Element element, std::vector<int64_t> shape,
-                                   bool bigEndian);
+                                   bool bigEndian, unsigned copies = 1);
+
+/// Memory that a tensor has taken.
+uint64_t memoryOf(const NamedTensor &tensor);
+
+/// That reading would take more memory than kMostDataBytes.
+llvm::Error tooLarge(const Input &input);
 
 /// The number of elements of `shape`; fails if one size is negative or their
 /// product exceeds the capacity of `bytes` bytes of `element`.

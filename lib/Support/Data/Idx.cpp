@@ -100,9 +100,11 @@ static std::string rawOf(const onnx::TensorProto &proto, Element element) {
 }
 
 llvm::Expected<NamedTensor> data::readTensorProto(const Input &input) {
+  // A number of one byte takes up to 32 until it is an element.
+  if (input.bytes.size() > size_t(kMostDataBytes) / 16)
+    return tooLarge(input);
   onnx::TensorProto proto;
-  if (input.bytes.size() > size_t(INT_MAX) ||
-      !proto.ParseFromArray(input.bytes.data(), int(input.bytes.size())))
+  if (!proto.ParseFromArray(input.bytes.data(), int(input.bytes.size())))
     return input.fail(
         "its kind is unknown, and it is not an ONNX tensor either",
         "give .npy, .npz, .pb, idx(.gz), PNG or JPEG");

@@ -121,8 +121,10 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
       return input.fail("the .npy header's shape holds '" + part + "'");
     shape.push_back(size);
   }
-  auto out = decode(input, payload, *element, shape, bigEndian);
-  if (out && order->starts_with("True")) {
+  const bool isFortran = order->starts_with("True");
+  auto out = decode(input, payload, *element, shape, bigEndian,
+                    /*copies=*/isFortran ? 2 : 1);
+  if (out && isFortran) {
     Tensor &t = out->tensor;
     t.isFloat ? void(t.floats = fromFortran(t.shape, t.floats))
               : void(t.ints = fromFortran(t.shape, t.ints));
@@ -148,9 +150,16 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   }
   llvm::scope_exit close([&] { zip_discard(archive); });
   std::vector<NamedTensor> out;
-  uint64_t total = 0;
+  uint64_t packed = 0, held = input.owned;
   for (zip_int64_t i = 0, n = zip_get_num_entries(archive, 0); i < n; ++i) {
     const char *name = zip_get_name(archive, i, 0);
+    // Entries that share their bytes unpack to more than a file can hold.
+    zip_stat_t about;
+    if (zip_stat_index(archive, i, 0, &about) == 0 &&
+        (about.valid & ZIP_STAT_COMP_SIZE) &&
+        (about.comp_size > input.bytes.size() ||
+         (packed += about.comp_size) > input.bytes.size()))
+      return input.fail("the archive's entries overlap");
     zip_file_t *file = name ? zip_fopen_index(archive, i, 0) : nullptr;
     if (!file)
       return input.fail("entry " + llvm::Twine(i) + " cannot be read (" +
@@ -160,21 +169,22 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
     zip_int64_t got;
     while ((got = zip_fread(file, chunk.data(), chunk.size())) > 0) {
       bytes.append(chunk.data(), got);
-      if ((total += got) > kMostBytes)
-        return input.fail("it unpacks to more than 2 GiB", "split it");
+      if (held + bytes.size() > uint64_t(kMostDataBytes) / 2)
+        return tooLarge(input);
     }
     if (got < 0)
       return input.fail("entry '" + llvm::Twine(name) + "' is damaged");
     llvm::StringRef stem = name;
     stem.consume_back(".npy");
     std::string where = (input.file + ":" + stem).str();
-    Input entry{where, bytes};
+    Input entry{where, bytes, held + bytes.size()};
     if (!entry.bytes.starts_with("\x93NUMPY"))
       return entry.fail("it is not an .npy array");
     auto tensor = readNpy(entry);
     if (!tensor)
       return tensor.takeError();
     tensor->name = stem.str();
+    held += memoryOf(*tensor) + sizeof(NamedTensor) + stem.size();
     out.push_back(std::move(*tensor));
   }
   if (out.empty())
