@@ -50,8 +50,9 @@ struct Simulator {
 /// A node's design as a shared library with the interface of
 /// data/sim/rhz_model.h, `withEndpoint` as rhz_node. Nodes that share files
 /// share the library.
-llvm::Expected<Simulator>
-buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
+llvm::Expected<Simulator> buildModel(const Package &package,
+                                     const PlannedNode &node, bool withEndpoint,
+                                     const WaitNotice &onWait);
 
 /// What a bench reports: lines "key value"; "error text" may repeat.
 struct Report {

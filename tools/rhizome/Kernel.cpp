@@ -201,7 +201,11 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
 
 int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   ProgressLine line(!json);
-  line.show(request.check ? "computing and checking …" : "computing …");
+  if (request.check)
+    line.announce("computing, and comparing with the interpreter, which takes "
+                  "many times as long …");
+  else
+    line.show("computing …");
   rhizome::Result<KernelRunResult> done = runKernel(request);
   line.show("");
   if (!done)
