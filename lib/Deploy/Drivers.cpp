@@ -114,7 +114,7 @@ simulationOf(const Package &package, const DriverOptions &options) {
             "the driver 'simulation' is for packages of one device, '%s' has "
             "%zu; the driver 'mpi' simulates all of them",
             package.dir().c_str(), package.plan().nodes.size()));
-  Expected<SimulatorProgram> built = buildSimulator(package);
+  Expected<SimulatorProgram> built = buildSimulator(package, options.onWait);
   if (!built)
     return built.takeError();
   runtime::SimulationOptions simulation;
@@ -135,6 +135,7 @@ ranksOf(const Package &package, const DriverOptions &options) {
   ClusterOptions cluster;
   cluster.hostfile = options.hostfile;
   cluster.seed = options.seed;
+  cluster.onWait = options.onWait;
   Expected<RankJob> job = rankJob(package, cluster);
   if (!job)
     return job.takeError();
@@ -178,7 +179,10 @@ pynqOf(const Package &package, const DriverOptions &options) {
     return folder.takeError();
   runtime::PynqOptions pynq;
   pynq.folder = std::move(*folder);
-  pynq.command = {"python3", *data + "/host/rhizome_client.py", "pynq"};
+  // That of a caller in Python has PYNQ and numpy.
+  const char *python = std::getenv("RHIZOME_PYTHON");
+  pynq.command = {python && *python ? python : "python3",
+                  *data + "/host/rhizome_client.py", "pynq"};
   if (!options.program.empty())
     pynq.command.push_back(options.program);
   pynq.command.insert(pynq.command.end(),

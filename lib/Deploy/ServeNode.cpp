@@ -12,7 +12,6 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/key.h"
 #include "rhizome/runtime/metrics.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <deque>
@@ -308,15 +307,15 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
                           "cluster ('rhizome compile … --cluster NAME')",
                           request.package.c_str()));
   const PlannedNode *node = plan.node(request.node);
-  if (!node)
-    return ofKind(
-        Failure::Kind::Usage,
-        createStringError(
-            "the package has no node '%s'; there are %s", request.node.c_str(),
-            join(map_range(plan.nodes,
-                           [](const PlannedNode &each) { return each.name; }),
-                 ", ")
-                .c_str()));
+  if (!node) {
+    std::vector<std::string> names;
+    for (const PlannedNode &each : plan.nodes)
+      names.push_back("'" + each.name + "'");
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("the package has no node '%s', it has %s",
+                                    request.node.c_str(),
+                                    join(names, ", ").c_str()));
+  }
   Expected<std::map<std::string, std::string>> places =
       readPlaces(*package, request.places);
   if (!places)

@@ -311,6 +311,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   how.fourState = request.fourState;
   how.trace = request.trace;
   how.progress = request.showProgress;
+  how.onWait = request.onWait;
   how.isSerial = !planned.isDataflow;
   if (llvm::Error error = chooseFault(request.memoryError, planned, how))
     return error;

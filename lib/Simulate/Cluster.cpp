@@ -185,6 +185,9 @@ Expected<std::vector<std::string>> ranksCommand(const Package &package,
       std::to_string(package.plan().nodes.size() + 1)};
   if (!hostfile.empty())
     command.insert(command.end(), {"--hostfile", hostfile});
+  else // all on this machine: nothing is heard from elsewhere
+    command.insert(command.end(), {"--mca", "oob_tcp_if_include", "lo", "--mca",
+                                   "btl", "self,vader"});
   command.insert(command.end(), {*rank, dir.str().str(), folder});
   return command;
 }
@@ -293,11 +296,12 @@ Error checkLinks(const Package &package) {
 /// The nodes' designs as libraries; adds to the build time.
 Expected<json::Array> buildLibraries(const Package &package,
                                      std::vector<KeptFiles::Held> &held,
-                                     double &seconds) {
+                                     double &seconds,
+                                     const WaitNotice &onWait) {
   json::Array libraries;
   for (const PlannedNode &node : package.plan().nodes) {
     Expected<sim::Simulator> model =
-        sim::buildModel(package, node, !node.nodeTop.empty());
+        sim::buildModel(package, node, !node.nodeTop.empty(), onWait);
     if (!model)
       return createStringError("%s: %s", node.name.c_str(),
                                toString(model.takeError()).c_str());
@@ -380,7 +384,7 @@ Expected<ClusterResult> rhizome::simulateCluster(
   ClusterResult result;
   std::vector<KeptFiles::Held> held;
   Expected<json::Array> libraries =
-      buildLibraries(package, held, result.buildSeconds);
+      buildLibraries(package, held, result.buildSeconds, options.onWait);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
@@ -428,7 +432,7 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
   if (Error error = ranksCommand(package, "", options.hostfile).takeError())
     return error;
   Expected<json::Array> libraries =
-      buildLibraries(package, job.held, job.buildSeconds);
+      buildLibraries(package, job.held, job.buildSeconds, options.onWait);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = rankFolder(package, options);
@@ -459,9 +463,10 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
 }
 
 Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
-                                            const PlannedNode &node) {
+                                            const PlannedNode &node,
+                                            const WaitNotice &onWait) {
   Expected<sim::Simulator> model =
-      sim::buildModel(package, node, /*withEndpoint=*/false);
+      sim::buildModel(package, node, /*withEndpoint=*/false, onWait);
   if (!model)
     return model.takeError();
   return NodeModel{std::move(model->program), std::move(model->held)};

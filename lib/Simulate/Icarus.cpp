@@ -7,6 +7,7 @@
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
@@ -46,6 +47,18 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
+  // So many of our LUTs and cycles take Icarus a second.
+  constexpr double kWork = 8e5;
+  if (options.onWait) {
+    const double cycles =
+        double(plan.predicted.latencyCycles) +
+        double(plan.predicted.intervalCycles) * double(prepared.frames);
+    options.onWait(formatv(
+        "simulating {0} frames with four states in Icarus, about {1:f0} s, a "
+        "hundred times as long as without …",
+        prepared.frames,
+        1 + cycles * double(std::max<int64_t>(plan.predicted.lut, 1)) / kWork));
+  }
   Expected<std::string> folder = makeRunFolder(package, "icarus");
   if (!folder)
     return folder.takeError();

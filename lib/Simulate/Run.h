@@ -61,8 +61,9 @@ struct Simulator {
 /// A node's design as a shared library with the interface of
 /// data/sim/rhz_model.h, `withEndpoint` as rhz_node. Nodes that share files
 /// share the library.
-llvm::Expected<Simulator>
-buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
+llvm::Expected<Simulator> buildModel(const Package &package,
+                                     const PlannedNode &node, bool withEndpoint,
+                                     const WaitNotice &onWait);
 
 /// Waveforms are written in the run folder, and taken from there to where the
 /// user wants them, also after a failure.

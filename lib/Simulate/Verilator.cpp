@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
@@ -109,6 +110,9 @@ std::string blocksOf(ArrayRef<std::string> paths, ArrayRef<std::string> texts) {
   return blocks.empty() ? "" : "`verilator_config\n" + blocks;
 }
 
+/// Of SystemVerilog, that Verilator and a compiler make a simulator of.
+constexpr double kBytesPerSecond = 10000;
+
 /// What stands around a design: a program that runs frames through it, or a
 /// library that lets another program do so.
 struct Bench {
@@ -159,6 +163,21 @@ Expected<Objects> objectsOfUser() {
                   "CCACHE_TEMPDIR=" + path + "/tmp",
                   "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) +
                       "M"}};
+}
+
+/// Roughly, from what Verilator and the compiler take for our designs; with
+/// traces everything is compiled twice as long.
+std::string buildNotice(const PlannedNode &node, ArrayRef<std::string> texts,
+                        bool isTraced) {
+  size_t bytes = 0;
+  for (const std::string &text : texts)
+    bytes += text.size();
+  const double seconds =
+      (5 + double(bytes) / kBytesPerSecond) * (isTraced ? 2 : 1);
+  return formatv(
+      "building the simulator of {0}, about {1:f0} s; it is kept for "
+      "later runs …",
+      node.name, seconds);
 }
 
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
@@ -213,6 +232,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   result.program = kept->path(name);
   if ((result.held = kept->take(name)))
     return result;
+  if (options.onWait)
+    options.onWait(buildNotice(node, sources->texts, !traced.empty()));
   auto start = std::chrono::steady_clock::now();
   Expected<std::string> folder = sim::makeRunFolder(package, "build");
   if (!folder)
@@ -355,8 +376,10 @@ Expected<sim::Simulator> sim::buildSystem(const Package &package,
 
 Expected<sim::Simulator> sim::buildModel(const Package &package,
                                          const PlannedNode &node,
-                                         bool withEndpoint) {
+                                         bool withEndpoint,
+                                         const WaitNotice &onWait) {
   SimOptions options;
+  options.onWait = onWait;
   if (withEndpoint) {
     // The same files, another module on top.
     PlannedNode wrapped = package.plan().owner(node);
@@ -370,11 +393,14 @@ Expected<sim::Simulator> sim::buildModel(const Package &package,
                portsHeader(owner));
 }
 
-Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
+Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package,
+                                                   const WaitNotice &onWait) {
+  SimOptions options;
+  options.onWait = onWait;
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
   Expected<sim::Simulator> built =
-      build(package, node, {}, kHarness, plan.predicted.intervalCycles,
+      build(package, node, options, kHarness, plan.predicted.intervalCycles,
             portsHeader(node));
   if (!built)
     return built.takeError();
@@ -496,6 +522,12 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       simulatorConfinement(package, node, run);
   if (!confinement)
     return confinement.takeError();
+  if (options.onWait && total > prepared.frames)
+    options.onWait(formatv("simulating {0} frames, the {1} that were asked for "
+                           "again and again, to measure the interval …",
+                           total, prepared.frames));
+  else if (options.onWait && !trace.empty())
+    options.onWait("simulating with waveforms, which is many times slower …");
   // The images are read relative to the RTL's folder.
   Error failed = runTool(simulator->program, args, rtl, run + "/log.txt",
                          options.progress, Addresses::Random, *confinement);

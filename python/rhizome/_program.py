@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional,
@@ -62,7 +63,6 @@ def version() -> str:
 
 def main() -> int:
     """The wheel's commands: rhizome and its siblings, by the name called."""
-    import sys
     path, name = program(), pathlib.Path(sys.argv[0]).name
     if name.startswith("rhizome-"):
         path = path.with_name(name)
@@ -81,12 +81,10 @@ def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
     arguments by the files that stand for them.
     """
     with files() as keep:
-        words = [str(program()), command]
-        for name, value in options.items():
-            words += _option(name, value, keep)
         # What follows "--" is no option, whatever it begins with.
-        words += ["--json", "--", *(os.fspath(a) for a in arguments)]
-        status, out, err = _communicate(words, progress)
+        line = [str(program()), command, *words(options, keep), "--json", "--",
+                *(os.fspath(a) for a in arguments)]
+        status, out, err = _communicate(line, progress)
     answer = _answer(out)
     if answer is not None and (status == 0 or also in answer):
         return answer
@@ -106,6 +104,18 @@ def _for_python(text: str, names: Mapping[str, str]) -> str:
                   found[1].replace("-", "_") + "=" + found[2], text)
     return re.sub(r"(?<![\w/.-])--([a-z][a-z0-9-]*)", lambda found:
                   found[1].replace("-", "_"), text)
+
+
+def words(options: Mapping[str, Any],
+          keep: Optional["Files"] = None) -> List[str]:
+    """Options as those of the command line; arrays need a place for files."""
+    return [word for name, value in options.items()
+            for word in _option(name, value, keep)]
+
+
+def failure_of(status: int, err: bytes) -> RhizomeError:
+    """What a program that has ended failed with, by what it said."""
+    return _failure(status, None, err.decode(errors="replace"))
 
 
 @contextlib.contextmanager
@@ -148,7 +158,7 @@ class Files:
         return str(path)
 
 
-def _option(name: str, value: Any, keep: Files) -> List[str]:
+def _option(name: str, value: Any, keep: Optional[Files]) -> List[str]:
     flag = "--" + name.replace("_", "-")
     if value is None or value is False:
         return []
@@ -163,6 +173,8 @@ def _option(name: str, value: Any, keep: Files) -> List[str]:
     if isinstance(value, (list, tuple)):
         return [word for each in value for word in _option(name, each, keep)]
     if isinstance(value, np.ndarray):
+        if not keep:
+            raise UsageError(f"{name} takes a path, not an array")
         return [flag, keep.path(value, name)]
     # One word, so that a value may begin with a dash.
     return [f"{flag}={_text(value)}"]
@@ -178,7 +190,9 @@ def _communicate(words: Sequence[str], progress: Optional[Progress] = None
                  ) -> "tuple[int, str, str]":
     # A session of its own: an interrupt of ours ends all that the program runs
     # for it, and nothing else.
-    environment = {**os.environ, _PROGRESS: "1"} if progress else None
+    environment = {**os.environ, "RHIZOME_PYTHON": sys.executable}
+    if progress:
+        environment[_PROGRESS] = "1"
     with subprocess.Popen(words, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment, start_new_session=True) as process:

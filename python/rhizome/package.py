@@ -13,6 +13,7 @@ from typing import (Any, Dict, List, Mapping, Optional, Sequence, Tuple,
 import numpy as np
 
 from . import _program
+from .device import Device
 from .errors import RhizomeError, UsageError
 from .plan import Plan, Summary, check, number, shown, table
 from .tracing import Trace, traced
@@ -156,6 +157,19 @@ class Package:
         _, outputs = self._frames("run", inputs, {"driver": driver, **options},
                                   progress)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def open(self, driver: str = "cpu", **options: Any) -> Device:
+        """The device, opened once for many calls of its `infer`:
+
+            with package.open("simulation") as device:
+                for image in images:
+                    scores = device.infer(image)
+
+        driver and further options are those of `rhizome run`, as for `infer`.
+        """
+        tasks = self.record.get("tasks") or {}
+        return Device(self.folder, driver, options,
+                      bool(tasks.get("states")))
 
     def evaluate(self, data: Data, labels: Optional[Data] = None, *,
                  progress: Optional[Progress] = None,

@@ -5,6 +5,8 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -436,3 +438,74 @@ def test_a_trace_names_the_layer_that_saturates(package):
     assert min(layer.snr_db for layer in own.layers
                if layer.snr_db is not None) > 15
     assert trace["node_relu"].snr_db < 5
+
+
+def test_a_device_stays_open(package):
+    wanted = package.infer(IMAGES[:64])
+    with package.open() as device:
+        assert (device.infer(IMAGES[:64]) == wanted).all()
+        for image, scores in zip(IMAGES[:64], wanted):
+            assert (device.infer(image) == scores).all()
+        # What is wrong with an array is said, and it goes on.
+        with pytest.raises(rhizome.RhizomeError, match="takes"):
+            device.infer(np.zeros((3, 3), np.float32))
+        with pytest.raises(rhizome.RhizomeError, match="inputs"):
+            device.infer(IMAGES[0], IMAGES[0])
+        assert (device.infer(IMAGES[0]) == wanted[0]).all()
+        # A child that was forked has none, and takes ours not away.
+        child = os.fork()
+        if child == 0:
+            try:
+                device.infer(IMAGES[0])
+                os._exit(1)
+            except rhizome.RhizomeError:
+                device.close()
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert (device.infer(IMAGES[1]) == wanted[1]).all()
+        process = device._child._process
+    assert process.returncode == 0
+    with pytest.raises(rhizome.RhizomeError, match="closed"):
+        device.infer(IMAGES[0])
+    with pytest.raises(rhizome.RhizomeError, match="has no links"):
+        package.open("udp")
+
+
+def test_an_interrupt_ends_a_call_of_a_device(package):
+    with package.open() as device:
+        wanted = device.infer(IMAGES[:2])
+        first = device._child._process
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        many = np.concatenate([IMAGES] * 100)
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                device.infer(many)
+        assert first.returncode is not None
+        assert (device.infer(IMAGES[:2]) == wanted).all()
+
+
+def test_a_device_that_nobody_closes_ends_with_the_program(package):
+    script = ("import rhizome, sys, numpy as np\n"
+              "device = rhizome.Package(sys.argv[1]).open()\n"
+              "print(device._child._process.pid)\n")
+    path = pathlib.Path(rhizome.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", script, package.folder],
+                          capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(path)})
+    assert not pathlib.Path(f"/proc/{done.stdout.strip()}").exists()
+
+
+def test_pynq_runs_in_the_callers_interpreter(package, tmp_path):
+    """The message is the client's own: PYNQ is missing, not numpy."""
+    fake = tmp_path / "python3"
+    fake.write_text("#!/bin/sh\necho 'error: the wrong interpreter' >&2; exit 1\n")
+    fake.chmod(0o755)
+    path, os.environ["PATH"] = os.environ["PATH"], f"{tmp_path}:{os.environ['PATH']}"
+    try:
+        with pytest.raises(rhizome.RhizomeError) as why:
+            package.infer(IMAGES[:1], driver="pynq")
+    finally:
+        os.environ["PATH"] = path
+    assert "needs the Python package pynq" in str(why.value)
+    assert "has ended" not in str(why.value)

@@ -79,6 +79,7 @@ private:
       return {Fault::Gone,
               "cannot make the folder '" + name + "': " + std::strerror(errno)};
     work = absolute(name);
+    frameErrors = 0;
     return {};
   }
   /// The simulator reads the file, which is as it was compiled.
@@ -263,7 +264,8 @@ private:
     return status;
   }
 
-  /// What the child says went wrong.
+  /// What the child says went wrong; it also says how many frames the design
+  /// found too short or too long.
   std::string reported() {
     Bytes text;
     if (!readWhole(file("report.txt"), text))
@@ -272,6 +274,8 @@ private:
     for (size_t at = 0; at < lines.size();) {
       size_t end = std::min(lines.find('\n', at), lines.size());
       std::string line = lines.substr(at, end - at);
+      if (line.rfind("frame_errors ", 0) == 0)
+        frameErrors += std::strtoull(line.c_str() + 13, nullptr, 10);
       if (line.rfind("error ", 0) == 0)
         found += (found.empty() ? "" : "; ") + line.substr(6);
       at = end + 1;
@@ -320,7 +324,12 @@ private:
     return {};
   }
 
+  void refine(Statistics &statistics) const override {
+    statistics.frameErrors = frameErrors;
+  }
+
   SimulationOptions options;
+  uint64_t frameErrors = 0;       ///< since `open`
   std::string work;               ///< a folder of this driver's
   std::vector<std::string> files; ///< in it
   pid_t child = 0;

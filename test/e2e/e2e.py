@@ -11,6 +11,7 @@ import accuracy
 import allkernels
 import attention
 import bodies
+import border
 import boundary
 import bounded
 import boards
@@ -55,7 +56,9 @@ import robustness
 import rtl
 import shared
 import site_pages
+import soak
 import spill
+import streams
 import strangers
 import styles
 import systems
@@ -108,11 +111,15 @@ SUITES = {
     "cluster-unlike": cluster.unlike,
     "cluster-wide": cluster.wide,
     "node-cases": nodecases.node_cases,
+    "border": border.after_faults,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
     "nodes-failover": nodes.failover,
+    "soak": soak.soak,
+    "streams": streams.streams,
+    "streams-nodes": streams.deployed,
     "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,

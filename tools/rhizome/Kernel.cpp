@@ -258,7 +258,11 @@ static int show(const rhizome::Result<KernelRunResult> &done, bool isChecked,
 
 int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   ProgressLine line(!json);
-  line.show(request.check ? "computing and checking …" : "computing …");
+  if (request.check)
+    line.announce("computing, and comparing with the interpreter, which takes "
+                  "many times as long …");
+  else
+    line.show("computing …");
   rhizome::Result<KernelRunResult> done = runKernel(request);
   line.show("");
   return show(done, request.check, json);
@@ -266,7 +270,11 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
 
 int cli::runKernelPackage(const HardwareRunRequest &request, bool json) {
   ProgressLine line(!json);
-  line.show(request.check ? "computing and checking …" : "computing …");
+  if (request.check)
+    line.announce("computing, and comparing with the interpreter, which takes "
+                  "many times as long …");
+  else
+    line.show("computing …");
   rhizome::Result<KernelRunResult> done = runPackageOnCpu(request);
   line.show("");
   return show(done, request.check, json);

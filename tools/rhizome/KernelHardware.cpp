@@ -156,7 +156,7 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
   // The simulator counts its frames on the same line.
   ProgressLine line(!json, /*ticks=*/false);
   request.showProgress = line.active();
-  line.show("building the simulator …");
+  request.onWait = [&](const std::string &what) { line.announce(what); };
   rhizome::Result<HardwareRunResult> done = simulateHardware(request);
   line.show("");
   if (!done)

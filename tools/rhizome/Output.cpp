@@ -364,9 +364,9 @@ void cli::printMemories(const Plan &plan) {
 }
 
 cli::ProgressLine::ProgressLine(bool wanted, bool ticks)
-    : isActive((wanted && isatty(STDOUT_FILENO)) ||
-               std::getenv("RHIZOME_PROGRESS")),
-      begun(std::chrono::steady_clock::now()) {
+    : isWanted(wanted), isActive((wanted && isatty(STDOUT_FILENO)) ||
+                                 std::getenv("RHIZOME_PROGRESS")),
+      begun(std::chrono::steady_clock::now()), written(begun) {
   if (isActive && ticks && isatty(STDOUT_FILENO))
     ticker = std::thread([this] { tick(); });
 }
@@ -414,7 +414,20 @@ void cli::ProgressLine::draw() {
   errs() << "\r\033[K" + text + "\r";
 }
 
+void cli::ProgressLine::announce(const std::string &text) {
+  if (isWanted && !isActive)
+    errs() << withoutControls(text) << "\n";
+  else
+    show(text);
+}
+
 void cli::ProgressLine::show(const std::string &text) {
+  constexpr auto kEvery = std::chrono::seconds(10);
+  if (const auto now = std::chrono::steady_clock::now();
+      isWanted && !isActive && !text.empty() && now - written >= kEvery) {
+    written = now;
+    errs() << withoutControls(text) << "\n";
+  }
   if (!isActive)
     return;
   std::lock_guard<std::mutex> guard(mutex);

@@ -6,6 +6,7 @@
 #include "PlaceRoute.h"
 #include "Report.h"
 #include "rhizome/Pipeline/Board.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Vendor/Run.h"
 #include <cmath>
 
@@ -196,6 +197,12 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
     return failWith(llvm::toString(package.takeError()), json);
   printNotes(package->notes());
   ProgressLine line(!json);
+  // Of what Yosys takes for our designs; modules that are known take nothing.
+  constexpr double kSecondsPerLut = 0.02;
+  line.announce(
+      "synthesizing, about " +
+      durationText(kSecondsPerLut * double(package->plan().predicted.lut)) +
+      " if nothing is known from before …");
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
       line.show(

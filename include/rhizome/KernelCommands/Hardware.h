@@ -6,6 +6,7 @@
 #include "rhizome/KernelCommands/Kernel.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/PlanBuild/Targets.h"
+#include <functional>
 
 namespace rhizome::kernelcommands {
 /// Copies of a nest's body that a user wants: of the loops of its result's
@@ -65,6 +66,8 @@ struct HardwareRunRequest : KernelRunRequest {
   /// "u" or "u=decerr"; "": none.
   std::string memoryError;
   bool acceptChanges = false, trust = false, showProgress = false;
+  /// Told in words of what takes a while, as it begins.
+  std::function<void(const std::string &what)> onWait = {};
 };
 
 struct HardwareRunResult {

@@ -5,6 +5,7 @@
 
 #include "rhizome/Package/Package.h"
 #include "rhizome/Support/KeptFiles.h"
+#include <functional>
 
 namespace rhizome {
 struct SimulatorProgram {
@@ -17,6 +18,10 @@ struct SimulatorProgram {
   std::optional<Confinement> confinement;
 };
 
+/// Told in words of what takes a while, as it begins; may be empty.
+using WaitNotice = std::function<void(const std::string &what)>;
+
 /// Builds it, or finds it in the user's cache.
-llvm::Expected<SimulatorProgram> buildSimulator(const Package &package);
+llvm::Expected<SimulatorProgram>
+buildSimulator(const Package &package, const WaitNotice &onWait = nullptr);
 } // namespace rhizome

@@ -66,7 +66,7 @@ static std::vector<T> fromFortran(llvm::ArrayRef<int64_t> shape,
   return out;
 }
 
-llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
+llvm::Expected<NpyHeader> data::readNpyHeader(const Input &input) {
   llvm::StringRef rest = input.bytes.drop_front(6);
   if (rest.size() < 4)
     return input.fail("the .npy header is cut off");
@@ -84,7 +84,6 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
   if (rest.size() < length)
     return input.fail("the .npy header is cut off");
   llvm::StringRef header = rest.take_front(length);
-  llvm::StringRef payload = rest.drop_front(length);
 
   auto descr = valueOf(header, "descr"),
        order = valueOf(header, "fortran_order"),
@@ -96,14 +95,17 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
                       "save one array of numbers");
   llvm::StringRef code = descr->drop_front().take_until(
       [](char c) { return c == '\'' || c == '"'; });
-  bool bigEndian = code.starts_with(">");
+  NpyHeader out;
+  out.begin = 8 + lengthBytes + length;
+  out.isBigEndian = code.starts_with(">");
+  out.isFortran = order->starts_with("True");
   std::optional<Element> element = elementOf(code.ltrim("<>|="));
   if (!element)
     return input.fail("elements of type '" + code +
                           "' are no numbers that "
                           "can be used",
                       "use integers, booleans or floats of 2, 4 or 8 bytes");
-  std::vector<int64_t> shape;
+  out.element = *element;
   if (!shapeText->consume_front("("))
     return input.fail("the .npy header's shape is not a tuple");
   size_t close = shapeText->find(')');
@@ -119,12 +121,19 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
     part.consume_back("L");
     if (part.getAsInteger(10, size))
       return input.fail("the .npy header's shape holds '" + part + "'");
-    shape.push_back(size);
+    out.shape.push_back(size);
   }
-  const bool isFortran = order->starts_with("True");
-  auto out = decode(input, payload, *element, shape, bigEndian,
-                    /*copies=*/isFortran ? 2 : 1);
-  if (out && isFortran) {
+  return out;
+}
+
+llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
+  llvm::Expected<NpyHeader> header = readNpyHeader(input);
+  if (!header)
+    return header.takeError();
+  auto out = decode(input, input.bytes.drop_front(header->begin),
+                    header->element, header->shape, header->isBigEndian,
+                    /*copies=*/header->isFortran ? 2 : 1);
+  if (out && header->isFortran) {
     Tensor &t = out->tensor;
     t.isFloat ? void(t.floats = fromFortran(t.shape, t.floats))
               : void(t.ints = fromFortran(t.shape, t.ints));
@@ -239,14 +248,21 @@ StoredType rhizome::storedType(llvm::StringRef name) {
       .Default(StoredType::Own);
 }
 
+std::pair<llvm::StringRef, unsigned> data::npyForm(bool isFloat,
+                                                   StoredType type) {
+  static const std::pair<llvm::StringLiteral, unsigned> forms[] = {
+      {"", 0},    {"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2},
+      {"<u2", 2}, {"<i4", 4}, {"<u4", 4}, {"<i8", 8}, {"<u8", 8}};
+  if (type != StoredType::Own)
+    return forms[size_t(type)];
+  return isFloat ? std::pair<llvm::StringRef, unsigned>("<f4", 4)
+                 : std::pair<llvm::StringRef, unsigned>("<i8", 8);
+}
+
 llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor,
                               StoredType type) {
-  static const struct {
-    llvm::StringLiteral code;
-    unsigned bytes;
-  } forms[] = {{"", 0},    {"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2},
-               {"<u2", 2}, {"<i4", 4}, {"<u4", 4}, {"<i8", 8}, {"<u8", 8}};
-  if (const auto &[code, bytes] = forms[size_t(type)]; bytes)
+  const auto [code, bytes] = data::npyForm(tensor.isFloat, type);
+  if (type != StoredType::Own)
     return writeElements(
         path, code, tensor.shape, size_t(tensor.size()), bytes, [&](size_t i) {
           return uint64_t(tensor.isFloat ? int64_t(tensor.floats[i])
