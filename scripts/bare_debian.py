@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The README's tour on a bare Debian 12 without a source tree: every command of
-the README that begins with rhizome, its output compared with what the README
-shows. PACKAGE is the .deb, installed with what it depends on and recommends; or
+"""docs/start/tour.md on a bare Debian 12 without a source tree: every command of
+the page that begins with rhizome, its output compared with what the page shows. PACKAGE is the .deb, installed with what it depends on and recommends; or
 the wheel, installed into a virtual environment beside the tools that it calls.
 
 Root only. ROOT is a folder for the system, which debootstrap makes from the
@@ -91,7 +90,7 @@ def main():
     tour.mkdir()
     (tour / "examples").symlink_to(examples)
     failed = ran = 0
-    for command, shown in pages.command_lines(TREE / "README.md"):
+    for command, shown in pages.command_lines(TREE / "docs/start/tour.md"):
         if not re.match(r"rhizome ", command) or shown is None:
             continue
         began = time.time()

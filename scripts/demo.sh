@@ -79,7 +79,7 @@ cat <<END
 END
 cat <<END
 
-The README's tour goes on from here, in this folder:
+The tour in docs/start/tour.md goes on from here, in this folder:
   export PATH="\$PWD/build/bin:\$PATH"
 END
 trap - EXIT

@@ -70,8 +70,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     version = printed(program, "--version").strip()
     top = printed(program, "--help")
-    listed = top.split("Subcommands:")[1].split("Examples:")[0]
-    for command in re.findall(r"^  ([a-z]+) ", listed, re.M):
+    listed = top.split("Usage:")[1].split("Examples:")[0]
+    for command in re.findall(r"^  ([a-z]+)\b", listed, re.M):
         (folder / f"rhizome-{command}.1").write_text(
             page(f"rhizome-{command}", version,
                  printed(program, command, "--help")))

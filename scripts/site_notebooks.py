@@ -67,7 +67,7 @@ def shown(notebook, name, add):
             if "image/png" in data:
                 picture = f"{name.removesuffix('.ipynb')}-{number}.png"
                 add(picture, base64.b64decode(data["image/png"]))
-                yield f"![]({picture.rpartition('/')[2]})"
+                yield f"![]({picture.rpartition('/')[2]}){{.plot}}"
             elif "text/html" in data:
                 yield f'<div class="output">{data["text/html"]}</div>'
             elif "text/plain" in data:

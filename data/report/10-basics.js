@@ -43,7 +43,7 @@ const clip = (text, most) => text.length > most ? text.slice(0, most - 1) + "…
 
 /** A heading with its section, and a sentence that says what is seen. */
 function section(title, words) {
-  const part = page.append("section");
+  const part = page.append("section").attr("id", title.toLowerCase().replace(/\W+/g, "-"));
   part.append("h2").text(title);
   if (words) part.append("p").attr("class", "soft").text(words);
   return part;
@@ -80,6 +80,19 @@ function table(part, head, rows, caption) {
 function member(path, show = shownAs(path)) {
   const value = path.split("/").reduce((o, k) => o === undefined || o === null ? o : o[k], data);
   return {text: value === undefined || value === null ? "–" : show(value), value, path};
+}
+/** How many rows a figure shows before the others fold away. */
+const MOST_ROWS = 12;
+/** Calls draw(part, rows): with all rows where they are few; otherwise with the
+    ten of the largest `weight`, in their order, and again with all of them in
+    a fold. `what` is their plural, "operations". */
+function leading(part, rows, weight, what, draw) {
+  if (rows.length <= MOST_ROWS) return draw(part, rows);
+  const most = new Set([...rows].sort((a, b) => weight(b) - weight(a)).slice(0, 10));
+  draw(part, rows.filter(r => most.has(r)));
+  const fold = part.append("details");
+  fold.append("summary").text(`all ${number(rows.length)} ${what}`);
+  draw(fold, rows);
 }
 function key(part, entries) {
   const box = part.append("div").attr("class", "key");

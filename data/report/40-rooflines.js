@@ -5,7 +5,7 @@
 (function () {
   if (!analysis || !analysis.devices.length) return;
   const part = section("Rooflines", "The rate that each resource alone would allow. Weights may stay on chip " +
-    "(stream: flops per input byte) or come from DRAM (engine: flops per input and parameter byte).");
+    "(stream: operations per input byte) or come from DRAM (engine: operations per input and parameter byte). A multiplication and its addition are two operations.");
   const total = analysis.total;
   analysis.devices.forEach((device, d) => {
     part.append("h3").text(`${device.device} at ${number(device.clock_mhz, 5)} MHz` + (device.link ? `, ${device.link}` : ""));
@@ -14,6 +14,11 @@
     roofTable(part, device, d);
   });
 
+  /** Where frames come from: a network, or the streams of a card's shell. */
+  function border(device) {
+    return device.link ? "network" : "border streams";
+  }
+
   function rateOf(o) {
     const p = planOf(o);
     return p && p.interval_cycles ? p.node.clock_mhz * 1e6 / p.interval_cycles : null;
@@ -21,7 +26,7 @@
 
   function classic(part, device, d) {
     const compute = d3.max(Object.values(device.whole.compute)) * total.flops;
-    const bandwidths = [["network", device.network_bits_per_s / 8], ["DRAM", device.dram_bytes_per_s],
+    const bandwidths = [[border(device), device.network_bits_per_s / 8], ["DRAM", device.dram_bytes_per_s],
       ["on chip", device.on_chip_bytes_per_s]].filter(b => b[1] > 0 && isFinite(b[1]));
     const points = analysis.operations.map((o, i) => ({o, i, flops: o.flops,
       at: (plan.predicted.throughput_per_s || 0) * o.flops})).filter(p => p.flops > 0 && p.at > 0);
@@ -32,7 +37,7 @@
     const y = d3.scaleLog().domain([d3.min(points, p => p.at) / 3, compute * 4]).range([H - m.b, m.t]);
     const svg = figure(part, W, H, `roofline of ${device.device}`,
       "Filled: weights on chip; hollow: weights from DRAM. Height: what the plan's rate requires of the operation. Hover for names.");
-    axes(svg, x, y, W, H, m, "flop per byte", "flop/s");
+    axes(svg, x, y, W, H, m, "operations per byte", "operations per second");
     const clipId = `clip${d}`;
     svg.append("clipPath").attr("id", clipId).append("rect").attr("x", m.l).attr("y", m.t).attr("width", W - m.l - m.r).attr("height", H - m.t - m.b);
     bandwidths.forEach(([name, bytes], k) => {
@@ -43,20 +48,26 @@
     });
     svg.append("line").attr("x1", m.l).attr("x2", W - m.r).attr("y1", y(compute)).attr("y2", y(compute))
       .attr("stroke", "var(--ink)").attr("stroke-width", 1.8);
-    svg.append("text").attr("x", W - m.r + 6).attr("y", y(compute) + 4).text(`compute ${scaled(compute, "flop/s")}`);
+    svg.append("text").attr("x", W - m.r + 6).attr("y", y(compute) + 4).text(`compute ${scaled(compute, "op/s")}`);
     for (const p of points)
       for (const [kind, intensity] of [["stream", p.o.intensity_stream], ["engine", p.o.intensity_engine]])
         if (intensity > 0)
           svg.append("circle").attr("cx", x(intensity)).attr("cy", y(p.at)).attr("r", 4.5)
             .attr("fill", kind === "stream" ? "var(--accent)" : "var(--paper)").attr("stroke", "var(--accent)").attr("stroke-width", 1.5)
             .attr("data-path", `analysis/operations/${p.i}/intensity_${kind}`).attr("data-value", String(intensity))
-            .append("title").text(`${p.o.node} (${p.o.op}), ${kind}: ${number(intensity)} flop/B, ${scaled(p.at)}flop/s`);
+            .append("title").text(`${p.o.node} (${p.o.op}), ${kind}: ${number(intensity)} op/B, ${scaled(p.at, "op/s")}`);
     key(part, bandwidths.map(([name, bytes], k) => [`${name} ${scaled(bytes, "B/s")}`, color(k)]));
   }
 
   function perLayer(part, device, d) {
-    const rows = analysis.operations.map((o, i) => ({o, roofs: device.operations[i], i}));
-    rows.push({o: {node: "all", op: ""}, roofs: device.whole, i: -1});
+    const all = analysis.operations.map((o, i) => ({o, roofs: device.operations[i], i}));
+    // What would allow an operation the least counts the most.
+    const least = r => Math.min(...[r.roofs.network, r.roofs.on_chip, ...Object.values(r.roofs.compute)].filter(v => v > 0));
+    leading(part, all, r => 1 / (rateOf(r.o) || least(r)), "operations",
+      (part, rows) => roofs(part, rows.concat([{o: {node: "all", op: ""}, roofs: device.whole, i: -1}]), device));
+  }
+
+  function roofs(part, rows, device) {
     const kinds = [["network", d3.symbolDiamond, color(0)], ["dram", d3.symbolSquare, color(1)], ["on_chip", d3.symbolTriangle, color(2)]];
     const names = [...new Set(rows.flatMap(r => Object.keys(r.roofs.compute)))].filter(n => n !== "any").sort();
     const values = rows.flatMap(r => kinds.map(k => r.roofs[k[0]]).concat(Object.values(r.roofs.compute))).filter(v => v > 0);
@@ -72,14 +83,14 @@
       svg.append("text").attr("x", m.l - 8).attr("y", yy + 4).attr("text-anchor", "end").text(clip(`${r.o.node}${r.o.op ? " · " + r.o.op : ""}`, 36));
       const mark = (value, shape, fill, name) => value > 0 && svg.append("path").attr("d", symbol(shape, 46))
         .attr("transform", `translate(${x(value)},${yy})`).attr("fill", fill).append("title").text(`${name}: ${scaled(value)}/s`);
-      for (const [name, shape, fill] of kinds) mark(r.roofs[name], shape, fill, name.replace("_", " "));
+      for (const [name, shape, fill] of kinds) mark(r.roofs[name], shape, fill, name === "network" ? border(device) : name.replace("_", " "));
       names.forEach((g, i) => mark(r.roofs.compute[g], d3.symbolCircle, color(3 + i), `compute, ${g}`));
       if (r.i >= 0) mark(rateOf(r.o), d3.symbolCross, "var(--ink)", "the option taken");
     });
     const rate = plan.predicted.throughput_per_s;
     if (rate) svg.append("line").attr("x1", x(rate)).attr("x2", x(rate)).attr("y1", m.t).attr("y2", H - m.b)
       .attr("stroke", "var(--ink)").attr("stroke-dasharray", "4 3");
-    key(part, [["network", color(0), d3.symbolDiamond],
+    key(part, [[border(device), color(0), d3.symbolDiamond],
       ...(device.dram_bytes_per_s ? [["DRAM", color(1), d3.symbolSquare]] : []), ["on-chip memory", color(2), d3.symbolTriangle],
       ...names.map((g, i) => [`compute, ${g}`, color(3 + i), d3.symbolCircle]), ["the option taken", "var(--ink)", d3.symbolCross]]);
   }
@@ -92,7 +103,7 @@
         const a = member(`${path}/attainable/${k}`, x => x).value;
         return a.possible ? [member(`${path}/attainable/${k}/per_s`, scaled), a.bound] : ["–", "no room"];
       })];
-    table(fold, ["operation", "network", "on chip", "DRAM", "weights on chip", "bound", "weights in DRAM", "bound"],
+    table(fold, ["operation", border(device), "on chip", "DRAM", "weights on chip", "bound", "weights in DRAM", "bound"],
       analysis.operations.map((o, i) => row(o, `analysis/devices/${d}/operations/${i}`)).concat([row({node: "all"}, `analysis/devices/${d}/whole`)]),
       "iterations per second");
   }

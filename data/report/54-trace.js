@@ -18,7 +18,32 @@
   if (trace.same_class !== null)
     part.append("p").text(`${number(trace.same_class)} of ${number(trace.frames)} frames have their largest output where the network without rounding has it.`);
 
-  if (shown.length) {
+  // What saturates, and what costs the outputs the most, comes first.
+  if (shown.length)
+    leading(part, shown, l => (l.saturated || 0) * 1e6 + (l.lost_db || 0), "layers", draw);
+  const faults = layers.filter(l => l.finding);
+  if (faults.length) {
+    const list = part.append("ul");
+    for (const l of faults) {
+      const item = list.append("li");
+      item.append("b").attr("class", l.finding.kind === "saturated" ? "bad" : null).text(`${l.name} `);
+      item.append("span").text(`(${l.op}): ${l.finding.reason}.` +
+        (l.finding.gain_db !== null ? ` Without that the outputs would have ${number(l.finding.gain_db)} dB more.` : "") + ` Remedy: ${l.finding.remedy}.`);
+    }
+  } else part.append("p").text("No layer saturates, and none leaves two bits unused.");
+  const fold = part.append("details");
+  fold.append("summary").text("the figures");
+  const cell = (i, key, show) => member(`results/trace/layers/${i}/${key}`, show);
+  table(fold, ["layer", "", "bits", "holds from", "to", "values from", "to", "integer from", "to", "saturated", "SNR dB", "lost dB"],
+    layers.map((l, i) => [l.name, l.op, cell(i, "bits"), cell(i, "lowest"), cell(i, "highest"),
+      l.real ? cell(i, "real/low") : "–", l.real ? cell(i, "real/high") : "–",
+      l.integer ? cell(i, "integer/low") : "–", l.integer ? cell(i, "integer/high") : "–",
+      cell(i, "saturated", percent), cell(i, "snr_db"), cell(i, "lost_db")])
+      .concat(trace.outputs.map((o, i) => [o.name, "output", "–", "–", "–", o.real ? member(`results/trace/outputs/${i}/real/low`) : "–",
+        o.real ? member(`results/trace/outputs/${i}/real/high`) : "–", o.integer ? member(`results/trace/outputs/${i}/integer/low`) : "–",
+        o.integer ? member(`results/trace/outputs/${i}/integer/high`) : "–", "–", member(`results/trace/outputs/${i}/snr_db`), "–"])));
+
+  function draw(part, shown) {
     const W = 1030, step = 44, m = {l: 230, r: 290, t: 6, b: 38}, H = shown.length * step + m.t + m.b;
     const log = v => Math.log2(Math.abs(v));
     const reach = l => Math.max(log(l.lowest || l.scale), log(l.highest || l.scale));
@@ -54,25 +79,4 @@
         .text([l.saturated > 0 ? `${percent(l.saturated)} saturate` : "", l.snr_db !== null ? `${number(l.snr_db)} dB` : ""].filter(t => t).join(", "));
     });
   }
-  const faults = layers.filter(l => l.finding);
-  if (faults.length) {
-    const list = part.append("ul");
-    for (const l of faults) {
-      const item = list.append("li");
-      item.append("b").attr("class", l.finding.kind === "saturated" ? "bad" : null).text(`${l.name} `);
-      item.append("span").text(`(${l.op}): ${l.finding.reason}.` +
-        (l.finding.gain_db !== null ? ` Without that the outputs would have ${number(l.finding.gain_db)} dB more.` : "") + ` Remedy: ${l.finding.remedy}.`);
-    }
-  } else part.append("p").text("No layer saturates, and none leaves two bits unused.");
-  const fold = part.append("details");
-  fold.append("summary").text("the figures");
-  const cell = (i, key, show) => member(`results/trace/layers/${i}/${key}`, show);
-  table(fold, ["layer", "", "bits", "holds from", "to", "values from", "to", "integer from", "to", "saturated", "SNR dB", "lost dB"],
-    layers.map((l, i) => [l.name, l.op, cell(i, "bits"), cell(i, "lowest"), cell(i, "highest"),
-      l.real ? cell(i, "real/low") : "–", l.real ? cell(i, "real/high") : "–",
-      l.integer ? cell(i, "integer/low") : "–", l.integer ? cell(i, "integer/high") : "–",
-      cell(i, "saturated", percent), cell(i, "snr_db"), cell(i, "lost_db")])
-      .concat(trace.outputs.map((o, i) => [o.name, "output", "–", "–", "–", o.real ? member(`results/trace/outputs/${i}/real/low`) : "–",
-        o.real ? member(`results/trace/outputs/${i}/real/high`) : "–", o.integer ? member(`results/trace/outputs/${i}/integer/low`) : "–",
-        o.integer ? member(`results/trace/outputs/${i}/integer/high`) : "–", "–", member(`results/trace/outputs/${i}/snr_db`), "–"])));
 })();

@@ -16,7 +16,9 @@
   nodes.forEach(([node, n], i) => {
     if (!rowsOf[i].length && !(node.segments || []).length) return;
     if (nodes.length > 1) part.append("h3").text(`${node.name}, ${node.device}`);
-    if (rowsOf[i].length) homes(node, rowsOf[i]);
+    if (rowsOf[i].length)
+      leading(part, rowsOf[i], r => r.bram + 8 * r.uram + r.bytes / (d3.max(rowsOf[i], q => q.bytes) || 1), "operations",
+        (part, list) => homes(part, node, list));
     for (const memory of node.memories || []) channels(node, n, memory);
   });
 
@@ -58,7 +60,7 @@
     return [...found.values()].filter(r => r.bram || r.uram || r.bytes);
   }
 
-  function homes(node, list) {
+  function homes(part, node, list) {
     const panels = [["bram", "block RAM", x => number(x)], ["uram", "UltraRAM", x => number(x)],
       ["bytes", "bytes a frame", x => scaled(x, "B")]].filter(([k]) => list.some(r => r[k]));
     const W = 1030, step = 20, m = {l: 250, r: 12, t: 20, b: 38}, H = list.length * step + m.t + m.b;

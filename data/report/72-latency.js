@@ -35,13 +35,17 @@
   if (rows.length < 2) return;
   const clock = data.timelines[nodes[0]].clock_mhz;
   const part = section("Latency", `How much later than the one before each layer on the longest way gives its last value of the first frame: ${number(total)} cycles in all, ${duration(total / clock)}.`);
-  const W = 1030, step = 20, m = {l: 250, r: 170, t: 4, b: 8}, H = rows.length * step + m.t + m.b;
-  const x = d3.scaleLinear().domain([0, d3.max(rows, r => r.cycles) || 1]).range([m.l, W - m.r]);
-  const svg = figure(part, W, H, "latency by layer");
-  rows.forEach((r, k) => {
-    const yy = m.t + k * step;
-    svg.append("text").attr("x", m.l - 8).attr("y", yy + step / 2 + 4).attr("text-anchor", "end").text(clip(r.name, 38));
-    svg.append("rect").attr("x", m.l).attr("y", yy + 3).attr("height", step - 6).attr("width", Math.max(0, x(r.cycles) - m.l)).attr("fill", color(2));
-    svg.append("text").attr("x", Math.max(m.l, x(r.cycles)) + 6).attr("y", yy + step / 2 + 4).text(`${number(r.cycles)} cycles, ${percent(r.cycles / total)}`);
-  });
+  leading(part, rows, r => r.cycles, "layers", draw);
+
+  function draw(part, rows) {
+    const W = 1030, step = 20, m = {l: 250, r: 170, t: 4, b: 8}, H = rows.length * step + m.t + m.b;
+    const x = d3.scaleLinear().domain([0, d3.max(rows, r => r.cycles) || 1]).range([m.l, W - m.r]);
+    const svg = figure(part, W, H, "latency by layer");
+    rows.forEach((r, k) => {
+      const yy = m.t + k * step;
+      svg.append("text").attr("x", m.l - 8).attr("y", yy + step / 2 + 4).attr("text-anchor", "end").text(clip(r.name, 38));
+      svg.append("rect").attr("x", m.l).attr("y", yy + 3).attr("height", step - 6).attr("width", Math.max(0, x(r.cycles) - m.l)).attr("fill", color(2));
+      svg.append("text").attr("x", Math.max(m.l, x(r.cycles)) + 6).attr("y", yy + step / 2 + 4).text(`${number(r.cycles)} cycles, ${percent(r.cycles / total)}`);
+    });
+  }
 })();

@@ -87,8 +87,15 @@
 
   if ((plan.alternatives || []).length) {
     const part = section("Alternatives", "Plans that were considered, and why they were rejected.");
-    table(part, ["plan", "nodes", "rate /s", "why not"], plan.alternatives.map((a, i) =>
-      [a.what, member(`plan/alternatives/${i}/nodes`), member(`plan/alternatives/${i}/throughput_per_s`), a.why]));
+    const rows = plan.alternatives.map((a, i) =>
+      [a.what, member(`plan/alternatives/${i}/nodes`), member(`plan/alternatives/${i}/throughput_per_s`), a.why]);
+    const show = (part, rows) => table(part, ["plan", "nodes", "rate /s", "why not"], rows);
+    show(part, rows.length > MOST_ROWS ? rows.slice(0, 10) : rows);
+    if (rows.length > MOST_ROWS) {
+      const fold = part.append("details");
+      fold.append("summary").text(`the other ${number(rows.length - 10)} plans`);
+      show(fold, rows.slice(10));
+    }
   }
 
   const compare = section("Predicted against measured");

@@ -277,7 +277,8 @@ private:
 
 /// A port that writes a bank: AXI4's channels AW, W and B. A burst goes to the
 /// bank with its last beat and is answered when the bank has written it; beats
-/// that wait have places for what comes in the bank's latency, and some more.
+/// that wait have places for what comes in the bank's latency, and some more,
+/// and those of a burst that was asked for always have.
 class WritePort {
 public:
   WritePort(const BankFigures &figures, uint64_t seed, unsigned percent,
@@ -292,8 +293,10 @@ public:
     requests.drive(awready, int64_t(bursts.size()) < kBursts);
     while (!written.empty() && written.front() <= now)
       written.pop_front();
+    const int64_t room =
+        bursts.empty() ? places : std::max(places, bursts.front().count);
     wready = accepting =
-        int64_t(written.size() + data.size()) < places && !taking.now();
+        int64_t(written.size() + data.size()) < room && !taking.now();
     if (!offering)
       offering = !done.empty() && done.front().cycle <= now && !answers.now();
     bvalid = offering;

@@ -59,6 +59,8 @@ static bool isPlain(Operation &inner) {
   for (Type type : inner.getResultTypes())
     if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 64)
       return false;
+  if (host::Check::of(&inner))
+    return false;
   // A division could trap on a lane that is not there.
   return (OpTrait::hasElementwiseMappableTraits(&inner) &&
           !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

@@ -387,7 +387,8 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
 Expected<Frames> Evaluation::runPackage(const std::string &dir,
                                         const Frames &frames) {
   // Compiled just now, or compared when the model was loaded.
-  Expected<Package> package = Package::open(dir, Changes::Ignore);
+  Expected<Package> package = Package::open(
+      dir, request.trust ? Changes::Trust : Changes::Ignore);
   if (!package)
     return package.takeError();
   SimOptions options;
@@ -411,11 +412,10 @@ Expected<Frames> Evaluation::runPackage(const std::string &dir,
 Expected<Frames> Evaluation::runRtl(const Frames &frames) {
   if (isPackage())
     return runPackage(request.model.path, frames);
-  SmallString<128> temporary;
-  if (std::error_code error =
-          sys::fs::createUniqueDirectory("rhizome", temporary))
-    return createStringError(error, "cannot make a temporary folder");
-  const std::string dir = (temporary + "/m.rhz").str();
+  Expected<std::string> temporary = makeTemporaryFolder("rhizome");
+  if (!temporary)
+    return temporary.takeError();
+  const std::string dir = *temporary + "/m.rhz";
   if (Status built = request.compile(dir); !built) {
     // Of the model, each with its place.
     if (!built.failure().causes.front().node.empty())
@@ -424,7 +424,8 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
                   createStringError("%s", built.failure().reason().c_str()));
   }
   Expected<Frames> outputs = runPackage(dir, frames);
-  sys::fs::remove_directories(temporary);
+  if (Error error = removeTree(*temporary))
+    return joinErrors(std::move(error), outputs.takeError());
   return outputs;
 }
 

@@ -684,7 +684,7 @@ static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
   Refusals refused;
   std::vector<Repeat> repeats = findRepeats(network);
   func::FuncOp folded = foldAs(network, repeats, refused);
-  auto eraseIt = llvm::make_scope_exit([&] {
+  llvm::scope_exit eraseIt([&] {
     if (folded != network)
       eraseFolded(folded);
   });

@@ -141,8 +141,9 @@ void Realizer::build(const Run &run, size_t first) {
       if (llvm::is_contained(ends.out, t))
         passing.push_back(posed.menu.value(t));
     node.ownsFunction = true;
-    node.function = cutFunction(posed.network, ops, passing, name, after,
-                                posed.values, copies);
+    node.function =
+        cutFunction(posed.network, ops, passing, solution.runs.size() == 1,
+                    name, after, posed.values, copies);
   }
   select(run, stages, ops, copies, node);
   // Two symbols cannot share a name: the design has its node's.

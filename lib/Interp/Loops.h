@@ -8,6 +8,7 @@
 #include "Scalars.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace rhizome::interp {
@@ -160,6 +161,8 @@ private:
     /// tensor that it reads at the indices in these slots.
     int loop = -1, read = -1;
     llvm::SmallVector<int, 4> indices;
+    /// What must hold of the step's second operand.
+    mlir::Operation *check = nullptr;
   };
   /// A tensor that is read by index.
   struct Table {
@@ -321,6 +324,8 @@ private:
         for (auto [i, v] : llvm::enumerate(inner.getOperands()))
           if ((*places[i] = slot(v)) < 0)
             return inner.emitOpError("reads a value of unknown kind");
+        if (Domain::hasIndices && host::Check::of(&inner))
+          step.check = &inner;
       }
       step.to = fresh(inner.getResult(0));
       steps.push_back(std::move(step));
@@ -360,6 +365,8 @@ private:
     }
     llvm::SmallVector<int64_t> at(op.getNumLoops()), offsets(accesses.size());
     bool isOutside = false;
+    mlir::Operation *broken = nullptr; ///< a check that does not hold
+    int64_t wrong = 0, element = 0;
     overBox(op.getStaticLoopRanges(), accesses, offsets, at, [&] {
       for (size_t i = 0; i < reads.size(); ++i)
         slots[reads[i].slot] = Domain::load(reads[i].port, offsets[i]);
@@ -382,6 +389,14 @@ private:
             slots[step.to] = Domain::load(table.port, place);
             continue;
           }
+          if (step.check && Domain::toIndex(slots[step.x]) == 0) {
+            broken = step.check;
+            wrong = Domain::toIndex(slots[step.y]);
+            for (auto [i, size] :
+                 llvm::zip_equal(at, op.getStaticLoopRanges()))
+              element = element * size + i;
+            return false;
+          }
         }
         domain.apply(step.context, slots[step.to], slots[step.x], slots[step.y],
                      slots[step.z]);
@@ -391,6 +406,9 @@ private:
                       slots[writes[i].slot]);
       return true;
     });
+    if (broken)
+      return broken->emitError(
+          host::Check::of(broken)->message(wrong, element));
     if (isOutside)
       return op->emitOpError("reads outside a tensor: an index that the model "
                              "computes is out of range");

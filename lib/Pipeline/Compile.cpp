@@ -193,6 +193,8 @@ Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {
     result.rows.push_back(
         {entry.node, entry.op, "", true, entry.reason, entry.remedy, {}});
   result.host = int64_t(stats.host.size());
+  // As a compile ends.
+  result.isBuildable &= !isEmpty(*module);
   result.copiesIn = network ? network.getNumArguments() : 0;
   result.copiesOut = network ? network.getNumResults() : 0;
   llvm::Expected<Host> host = loadHost(kDefaultHost);

@@ -211,11 +211,13 @@ public:
     value = attr.getValueAsDouble();
     return true;
   }
-  bool format(NamedAttribute entry, std::optional<numeric::Format> &value) {
+  bool format(NamedAttribute entry, std::optional<numeric::Format> &value,
+              bool isTensor = false) {
     std::string words, error, note;
     if (!text(entry, words))
       return false;
-    value = parseNetworkFormat(words, error, note);
+    value = isTensor ? parseTensorFormat(words, error, note)
+                     : parseNetworkFormat(words, error, note);
     if (!value)
       return wrong(entry, "a number format (" + error + ")");
     return true;
@@ -395,7 +397,7 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
   if (name == "tensor_formats")
     return reader.entries(entry, [&](NamedAttribute inner) {
       std::optional<numeric::Format> format;
-      if (!reader.format(inner, format))
+      if (!reader.format(inner, format, /*isTensor=*/true))
         return false;
       model.tensorFormats.try_emplace(inner.getName().str(), *format);
       return true;

@@ -64,7 +64,7 @@ static void readSerial(Mapping &map, Mapping &clock, Board &b) {
   Mapping uart = map.section("uart");
   b.rxPin = uart.plainName("rx");
   b.txPin = uart.plainName("tx");
-  b.baud = unsigned(positive(uart, "baud"));
+  b.baud = uart.whole<unsigned>("baud", 300, 100'000'000);
   // The receiver samples each bit in the middle.
   if (b.divisor() < 3)
     throw Mistake{lineOf(uart.find("baud")),
@@ -103,9 +103,7 @@ static Board readBoard(const YAML::Node &root) {
   b.description = map.get<std::string>("description");
   b.device = map.get<std::string>("device");
   Mapping clock = map.section("clock");
-  b.clockMhz = clock.get<double>("mhz");
-  if (!(b.clockMhz > 0))
-    throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
+  b.clockMhz = clock.real("mhz", kLeastMhz, kMostMhz);
   if (map.find("processor"))
     readProcessor(map, b);
   else if (clock.find("pin") || map.find("uart"))

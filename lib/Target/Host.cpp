@@ -27,17 +27,13 @@ static Host readHost(const YAML::Node &root) {
   host.name = map.get<std::string>("name");
   host.description = map.get<std::string>("description");
   auto rate = [&](const char *key) {
-    double value = map.get<double>(key);
-    if (!(value > 0))
-      throw Mistake{lineOf(map.find(key)),
-                    "'" + std::string(key) + "' must be positive"};
-    return value;
+    return map.real(key, kLeastPerS, kMostPerS);
   };
   host.macsPerS = rate("macs_per_s");
   host.elementsPerS = rate("elements_per_s");
   host.curvesPerS = rate("curves_per_s");
   host.reducedPerS = rate("reduced_per_s");
-  host.callUs = rate("call_us");
+  host.callUs = map.real("call_us", 1e-6, 1e6);
   Expected<Link> link = loadLink(map.get<std::string>("link"));
   if (!link)
     throw Mistake{lineOf(map.find("link")), toString(link.takeError())};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The folders of data files, and their common entries.
 #include "Yaml.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -78,7 +79,9 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
   }
   // A name of another kind, or a device by the end of its name.
   if (std::string other = otherKind(nameOrPath, folder); !other.empty())
-    return createStringError("'" + nameOrPath.str() + "' is " + other);
-  return createStringError(unknownName(what, nameOrPath, names) +
-                           ", or give the path of a .yaml file");
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("'" + nameOrPath.str() + "' is " + other));
+  return ofKind(Failure::Kind::Usage,
+                createStringError(unknownName(what, nameOrPath, names) +
+                                  ", or give the path of a .yaml file"));
 }

@@ -27,10 +27,10 @@ def compile_for(suite, board, *more):
     return package, result.json or {}
 
 
-def simulate(suite, package, level, frames, wanted=0):
+def simulate(suite, package, level, frames, *more, wanted=0):
     """Mismatches at a level; null where the command fails."""
     result = suite.run("simulate", package, "--level", level, "--input",
-                       IMAGES, "-n", frames, "--json")
+                       IMAGES, "-n", frames, *more, "--json")
     answer = result.json or {}
     found = answer.get("mismatches")
     suite.check(found == 0 if wanted == 0 else found not in (0, None),
@@ -121,15 +121,22 @@ def bitstream(suite):
                 f"the longest path is named: {path}")
     simulate(suite, package, "netlist", 2)
     simulate(suite, package, "bitstream", FRAMES)
-    # The comparison reflects the bitstream: another memory, other bits.
-    netlist = package / "results/nextpnr/bitstream.v"
+    # The comparison reflects the netlist: another memory, other bits.
+    netlist = package / "results/nextpnr/netlist.v"
     text = netlist.read_text()
-    changed = re.sub(r"(INIT_0\(256'h)([0-9a-f]{64})",
-                     lambda m: m[1] + f"{int(m[2], 16) ^ (1 << 256) - 1:064x}",
+    changed = re.sub(r"(INIT_0\(256'h)([0-9a-fx]{64})",
+                     lambda m: m[1] + "".join(f"{15 - int(c, 16):x}"
+                                              if c != "x" else c for c in m[2]),
                      text)
     suite.check(changed != text, "the netlist holds memory contents")
     netlist.write_text(changed)
-    simulate(suite, package, "bitstream", 2, wanted=None)
+    refused = suite.run("simulate", package, "--level", "netlist", "-n", 2)
+    suite.check(refused.status == 1 and "has left there" in refused.err,
+                f"a changed netlist is refused {refused.message}")
+    simulate(suite, package, "netlist", 2, "--trust", wanted=None)
+    # That of the bitstream is made anew.
+    (package / "results/nextpnr/bitstream.v").write_text("harm")
+    simulate(suite, package, "bitstream", 2)
 
 
 def dsp_netlist(suite):

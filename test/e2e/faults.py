@@ -438,7 +438,7 @@ def equal_names(suite):
     onnx.save(helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 17)]), model)
     result = suite.run("coverage", model, "--json", timeout=120)
-    suite.check(result.status == 0 and result.json,
+    suite.check(result.json and "fpga" in result.json,
                 f"1,000 nodes of one name are told ({result.wall_s:.1f} s)",
                 result.command)
     # The digits' network with one name for every node: as with its own names.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An installation by itself: put into a folder, it does the README's tour in
+"""An installation by itself: put into a folder, it does the tour of docs/start/tour.md in
 another one while the source tree, its build included, cannot be seen."""
 import json
 import os
@@ -67,7 +67,7 @@ def install_into(suite, folder):
 
 
 def tour_of(suite, hidden, has_ranks):
-    """The README's tour, without synthesis."""
+    """The tour, without synthesis."""
     def good(*args, says=""):
         result = hidden.run("rhizome", *args)
         suite.check(result.status == 0 and says in result.out,
@@ -104,8 +104,8 @@ def helped(suite, hidden, prefix):
     listed = subprocess.run([suite.rhizome, "--help"], capture_output=True,
                             text=True, check=True).stdout
     commands = [line.split()[0] for line in
-                listed.split("Subcommands:")[1].split("Examples:")[0]
-                .splitlines() if line.startswith("  ") and line[2] != " "]
+                listed.split("Usage:")[1].split("Examples:")[0]
+                .splitlines() if line.startswith("  ") and line[2] not in " -"]
     pages = {p.name for p in (prefix / "share/man/man1").iterdir()}
     suite.check(pages == {"rhizome.1"} | {f"rhizome-{c}.1" for c in commands},
                 f"a manual page for each of {len(commands)} commands: "

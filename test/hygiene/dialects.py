@@ -108,6 +108,16 @@ def constraints(text):
     return numbers
 
 
+def numbered_once(where, text, problems):
+    """The constraints of one list are C1, C2 … without a gap or a repetition."""
+    found = []
+    for first, last in re.findall(r"^[\s/]*- \(C(\d+)\)(?: … \(C(\d+)\))?", text,
+                                  re.M):
+        found += range(int(first), int(last or first) + 1)
+    if found != list(range(1, len(found) + 1)):
+        problems.append(f"{where}: its constraints are numbered {found}")
+
+
 def root_of(record, known):
     while record.base in known:
         record = known[record.base]
@@ -140,6 +150,7 @@ def check(path, problems):
         if not owner:
             problems.append(f"{where}: {name} has no description")
             continue
+        numbered_once(f"{where}: {name}", owner.body, problems)
         if "```mlir" not in owner.body and "`!" not in owner.body:
             problems.append(f"{where}: {name} has no example")
         for n in constraints(owner.body):
@@ -173,6 +184,10 @@ def main():
              and not p.endswith("Interfaces.td")]
     for path in paths:
         count += check(path, problems)
+    for path in tracked(".h"):
+        for comment in re.findall(r"(?:^\s*///.*\n)+", (ROOT / path).read_text(),
+                                  re.M):
+            numbered_once(path, comment, problems)
     texts = "".join((ROOT / p).read_text() for p in paths)
     for entry in TEXTS:
         attribute = entry.split()[1]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every operation of `osa` has its row in docs/operations.md, and every row an
-operation; README names every ONNX operation that Import supports."""
+operation; docs/input-formats.md names every ONNX operation that Import supports."""
 import re
 import sys
 
@@ -24,10 +24,11 @@ def main():
     if not ops:
         problems.append("found no operation at all")
 
-    named = set(re.findall(r"\b[A-Z]\w+\b", (ROOT / "README.md").read_text()))
+    page = "docs/input-formats.md"
+    named = set(re.findall(r"\b[A-Z]\w+\b", (ROOT / page).read_text()))
     for op, row in sorted(onnx_table.operations().items()):
         if row.network and op not in named:
-            problems.append(f"README.md: does not name {op}, which is read")
+            problems.append(f"{page}: does not name {op}, which is read")
     return report("operations", problems)
 
 

@@ -208,7 +208,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "  rhizome explore kernel.cfd --numbers 'fixed<8,24>' --device xcu280 "
       "--systems --resident S\n"
       "  rhizome explore kernel.cfd --device xcu280 --systems --numbers "
-      "'fixed<8,24>' --numbers 'fixed<24,40>' --numbers half");
+      "'fixed<8,24>' --numbers half");
   command->callback([options, systems, picture, full, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;

@@ -2,8 +2,10 @@
 // The command line: parses, runs one command, returns its exit code.
 #include "Commands.h"
 #include "Config.h"
+#include "Help.h"
 #include "Output.h"
 #include "Spellings.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
@@ -22,6 +24,8 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
     for (const CLI::Option *option : app.get_options())
       for (const std::string &name : option->get_lnames())
         known.push_back("--" + name);
+    if (const std::string other = cli::otherWord(first); !other.empty())
+      return "unknown option '" + first.str() + "'" + other;
     return first.starts_with("--") && !llvm::is_contained(known, first)
                ? "unknown option '" + first.str() + "'" + meant(first, known)
                : "";
@@ -38,7 +42,9 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
         app.get_option_no_throw(option))
       return "unknown command '" + first.str() + "'; did you mean '" + option +
              "'?";
-    return "unknown command '" + first.str() + "'" + meant(first, known);
+    const std::string other = cli::otherWord(first);
+    return "unknown command '" + first.str() + "'" +
+           (other.empty() ? meant(first, known) : other);
   }
   known.clear();
   for (const CLI::Option *option : command->get_options())
@@ -53,47 +59,6 @@ static std::string unknownWord(const CLI::App &app, int argc, char **argv) {
              "'" + meant(word, known);
   }
   return "";
-}
-
-/// Headings for the help of commands with many options.
-static void groupOptions(CLI::App &app) {
-  static const std::pair<const char *, std::vector<llvm::StringRef>> groups[] =
-      {{"Hardware",
-        {"--device", "--board", "--cluster", "--max-nodes", "--clock-mhz",
-         "--border"}},
-       {"Goal and plan",
-        {"--goal", "--accuracy", "--accuracy-loss", "--accept-nearest",
-         "--steer", "--plan", "--weights", "--fifos", "--state-home",
-         "--hide-states", "--constraints"}},
-       {"Model",
-        {"--shape", "--input-type", "--state", "--number-format",
-         "--tensor-format", "--raw-integers", "--fixed-point-functions"}},
-       {"Quantization after training",
-        {"--calibration", "--calibration-normalize", "--calibration-images",
-         "--calibration-method", "--calibration-frames", "--bits", "--max-loss",
-         "--min-snr"}},
-       {"Data",
-        {"--data", "--labels", "--input", "--expect", "--normalize", "--images",
-         "--input-range", "--frames", "--predictions", "--top", "--seed",
-         "--golden"}},
-       {"Drivers",
-        {"--driver", "--port", "--baud", "--stalls-in", "--stalls-out",
-         "--hostfile", "--platform", "--program", "--card", "--at",
-         "--manifest", "--listen", "--key"}}};
-  constexpr size_t kMany = 15;
-  for (CLI::App *command : app.get_subcommands({})) {
-    const std::vector<CLI::Option *> options = command->get_options();
-    if (options.size() < kMany)
-      continue;
-    const std::string standard = command->get_help_ptr()->get_group();
-    const bool hasDrivers = command->get_option_no_throw("--driver");
-    for (CLI::Option *option : options)
-      for (const auto &[name, members] : groups)
-        if (option->get_group() == standard &&
-            llvm::is_contained(members, option->get_name()) &&
-            (hasDrivers || name != llvm::StringRef("Drivers")))
-          option->group(name);
-  }
 }
 
 /// `help` and `help COMMAND` as `--help` and `COMMAND --help`; false if there
@@ -125,22 +90,7 @@ static int finished(int status) {
   return status ? status : 1;
 }
 
-/// Help with its headings in bold, where that shows.
-static int printHelp(const CLI::App &app) {
-  const std::string text = app.help();
-  llvm::StringRef rest = text;
-  while (!rest.empty()) {
-    auto [line, after] = rest.split('\n');
-    const bool isHeading = !line.starts_with(" ") && line.ends_with(":");
-    llvm::outs() << (isHeading ? cli::bold(line.str()) : line.str());
-    if (line.size() < rest.size())
-      llvm::outs() << "\n";
-    rest = after;
-  }
-  return 0;
-}
-
-int main(int argc, char **argv) {
+static int runCommand(int argc, char **argv) {
   CLI::App app("Rhizome compiles quantized neural networks into hardware that "
                "computes the same bits, and proves it by simulation.",
                "rhizome");
@@ -168,7 +118,7 @@ int main(int argc, char **argv) {
   cli::addTargets(app, run);
   cli::addDoctor(app, run);
   cli::addCompletion(app, run);
-  groupOptions(app);
+  cli::arrangeHelp(app);
   if (argc == 1) {
     llvm::errs() << app.help();
     return 2;
@@ -185,7 +135,8 @@ int main(int argc, char **argv) {
       throw CLI::ExtrasError({argv[1]});
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
-    return finished(printHelp(app));
+    cli::printHelp(app);
+    return finished(0);
   } catch (const CLI::ParseError &error) {
     std::string what = unknownWord(app, argc, argv);
     if (error.get_exit_code() != 0 && !what.empty()) {
@@ -196,9 +147,19 @@ int main(int argc, char **argv) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
     llvm::errs() << cli::errorLabel()
-                 << withoutControls(config.placeOf(error.what()) + error.what())
+                 << withoutControls(config.placeOf(error.what()) +
+                                    cli::parseMessage(error))
                  << "\nRun with --help for more information.\n";
     return 2;
   }
   return finished(run());
+}
+
+int main(int argc, char **argv) {
+  const bool json =
+      llvm::is_contained(llvm::ArrayRef(argv, argc), llvm::StringRef("--json"));
+  return runProgram([&] { return runCommand(argc, argv); },
+                    [&](llvm::StringRef reason) {
+                      finished(cli::failWith(reason.str(), json));
+                    });
 }

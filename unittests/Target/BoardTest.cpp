@@ -105,7 +105,8 @@ TEST(Board, MistakesAreNamedByLine) {
   EXPECT_EQ(messageFor("baud: 1000000", "baud: 6000000"),
             "b.yaml:5: 'baud' is 6000000, less than 3 cycles of the clock a "
             "bit");
-  EXPECT_EQ(messageFor("mhz: 12", "mhz: 0"), "b.yaml:4: 'mhz' is 0");
+  EXPECT_EQ(messageFor("mhz: 12", "mhz: 0"),
+            "b.yaml:4: 'mhz' is 0, not from 0.001 to 10000");
   EXPECT_EQ(messageFor("[C1]", "C1"),
             "b.yaml:6: 'drive_high' must be a list of pins");
   EXPECT_EQ(messageFor("sources: [nobody]", ""),

@@ -31,6 +31,8 @@ module rhz_kernel (
 {{#memory_ports}}
   //   {{offset}} what {{port}} reads
 {{/memory_ports}}
+  // and behind them 32 bits for each stream in: its frames whose TLAST came at
+  // another beat than their last.
 {{> axi_control}}
 {{/has_memory_ports}}
 {{#outputs}}
@@ -55,7 +57,10 @@ module rhz_kernel (
   wire [{{memory_port_count}}-1:0] idle_writes;
 {{/has_memory_writes}}
 
-  rhz_control #(.Ports({{memory_port_count}})) u_control (
+{{#inputs}}
+  wire [15:0] {{port}}_err;
+{{/inputs}}
+  rhz_control #(.Ports({{memory_port_count}}), .Inputs({{input_count}})) u_control (
     .clk(ap_clk),
     .rst_n(ap_rst_n),
     .awaddr(s_axi_control_awaddr),
@@ -76,6 +81,7 @@ module rhz_kernel (
     .rvalid(s_axi_control_rvalid),
     .rready(s_axi_control_rready),
     .idle(&idle{{#has_memory_writes}} & &idle_writes{{/has_memory_writes}}),
+    .errors({ {{#inputs}}{{port}}_err{{^is_last}}, {{/is_last}}{{/inputs}} }),
     .open(open),
     .runs(runs),
     .bases(bases)
@@ -184,6 +190,7 @@ module rhz_kernel (
     .{{port}}_tdata({{port}}_tdata),
     .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & open{{/has_memory_ports}}),
     .{{port}}_tlast({{port}}_tlast),
+    .{{port}}_err_o({{#has_memory_ports}}{{port}}_err{{/has_memory_ports}}),
     .{{port}}_tready({{#has_memory_ports}}ready_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tready{{/has_no_memory_ports}}),
 {{/inputs}}
 {{#outputs}}
@@ -321,11 +328,13 @@ endmodule
 // ap_ctrl_hs):
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
 //   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
+//   0x010 + 12 Ports + 4 k  frames of stream k whose TLAST came at another beat
+//                 than their last
 // A start waits until nothing is on its way to the design, resets it, hands it
 // the addresses and lets it run: it reads its weights, and takes frames when it
 // has them. That the start is done means that it runs; it goes on until the
 // next start.
-module rhz_control #(parameter Ports = 1) (
+module rhz_control #(parameter Ports = 1, parameter Inputs = 1) (
   input  wire        clk,
   input  wire        rst_n,
   input  wire [11:0] awaddr,
@@ -346,10 +355,12 @@ module rhz_control #(parameter Ports = 1) (
   output reg         rvalid,
   input  wire        rready,
   input  wire        idle,
+  input  wire [16*Inputs-1:0] errors,
   output reg         open,
   output reg         runs,
   output reg  [64*Ports-1:0] bases
 );
+  localparam [11:0] Errors = 16 + 12 * Ports;
   localparam [1:0] Waits = 2'd0, Closes = 2'd1, Resets = 2'd2;
   reg [1:0] state;
   reg [4:0] cycles;  // of reset
@@ -413,6 +424,9 @@ module rhz_control #(parameter Ports = 1) (
           if (araddr == 12'h014 + 12'd12 * i[11:0])
             rdata <= written[64*i + 32 +: 32];
         end
+        for (i = 0; i < Inputs; i = i + 1)
+          if (araddr == Errors + 12'd4 * i[11:0])
+            rdata <= {16'd0, errors[16*(Inputs - 1 - i) +: 16]};
       end else if (rready) begin
         rvalid <= 1'b0;
       end

@@ -165,7 +165,7 @@ struct Taken {
   int die = 0;              ///< of its device
   int unit = 0;             ///< the index among equal shared units
   int64_t trips = 1;        ///< of a frame through it
-  gen::Resources apart;     ///< of units for each trip, if there are several
+  gen::Resources apart{};   ///< of units for each trip, if there are several
 };
 
 /// One device's part, or that of several equal ones.

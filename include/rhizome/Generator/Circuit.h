@@ -20,7 +20,7 @@ public:
   using Node = cost::Word;
   using Op = cost::Word::Op;
 
-  // // Each returns the node's number; equal nodes are merged, constants are
+  // Each returns the node's number; equal nodes are merged, constants are
   // folded.
   int input(int64_t lane, int64_t lo, int64_t hi);
   int constant(int64_t value);

@@ -67,7 +67,7 @@ public:
   /// buffers is fitted from them.
   virtual bool samplesDeepBuffers() const { return false; }
 
-  // // For generated kinds.
+  // For generated kinds.
   /// One unit that does the work of two consecutive units with nothing
   /// between; none if there is no such unit.
   virtual std::optional<Actor> fused(const Actor & /*first*/,

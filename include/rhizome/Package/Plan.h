@@ -134,7 +134,7 @@ struct PlannedOperation {
   std::string option;    ///< the option's key, "stream/matvec?pe=4&simd=9&…"
   std::string text;      ///< for people, "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
-  std::string die; ///< "" on a device with one
+  std::string die{}; ///< "" on a device with one
   bool operator==(const PlannedOperation &) const = default;
 };
 

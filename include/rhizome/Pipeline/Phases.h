@@ -40,8 +40,8 @@ std::string phaseNames();
 /// constraint by its number:
 ///
 ///  - (C1) a module before `explore` contains only functions.
-///  - (C3) after `quantize`, no number format or calibration is pending.
-///  - (C3) after `quantize` no number format and no calibration wait.
+///  - (C2) after `import` there is @main, on real numbers, or @network.
+///  - (C3) after `quantize` no number format or calibration is pending.
 ///  - (C4) after `integerize` there is @network, and no @main.
 ///  - (C5) the tensors of @network contain integers.
 ///  - (C6) after `explore` there is one flow.plan; the designs are not there

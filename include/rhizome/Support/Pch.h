@@ -4,6 +4,17 @@
 // decides nothing; every file still includes what it uses.
 #pragma once
 
+// std::stable_sort of libstdc++ 12 calls a function that C++17 deprecates, and
+// clang warns of it at every use.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+#endif
+#include <memory>
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

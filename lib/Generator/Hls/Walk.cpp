@@ -52,7 +52,7 @@ Value Unit::addressOf(Walk &w, const Reach &reach, Value tensor,
   const int64_t n = addressBits(depthOf(tensor) * spread);
   Slots slots = slotsOf(tensor);
   slots.words *= spread;
-  const std::array<int64_t, 3> shape = {n, slots.count, spread};
+  const std::array<int64_t, 4> shape = {n, slots.words, slots.count, spread};
   for (const auto &[key, address] : w.addresses)
     if (key.second == shape && key.first == reach)
       return address;

@@ -116,7 +116,6 @@ def Osa_ConstantOp : Osa_Op<"constant", [ConstantLike]> {
     - (C1) `value` and the result have the same shape.
     - (C2) the elements of `value` are f32 for f32, i64 for i64, and integers for `!num.int`.
     - (C3) every value is in the range of the result's `!num.int`.
-    - (C3) every value is in the range of the result's `!num.int`.
     ```mlir
     %w = osa.constant {value = dense<[1, -2]> : tensor<2xi8>}
         : () -> tensor<2x!num.int<s8, -2:1>>
