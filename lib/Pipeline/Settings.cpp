@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
+#include "rhizome/Model/TensorFormat.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/Path.h"
 
