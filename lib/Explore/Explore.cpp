@@ -355,7 +355,8 @@ private:
   MemoryPrices withEveryHome(MemoryPrices prices) const;
   /// Whether nothing so far fits, and nothing promises to.
   bool fitsNothing() const {
-    return promising.empty() && !(best && (best->fits || !best->refused.empty()));
+    return promising.empty() &&
+           !(best && (best->fits || !best->refused.empty()));
   }
   FailureOr<Result> search(MemoryPrices prices);
   FailureOr<std::optional<Result>> withAnyHome(const MemoryPrices &usual,

@@ -447,8 +447,9 @@ Compilation::exploreClocks(const explore::Goal &wanted,
   return best;
 }
 
-/// Other settings with which a plan meets a bound of the latency that is missed,
-/// as the beginning of a remedy; "" if none does, or it would take long to try.
+/// Other settings with which a plan meets a bound of the latency that is
+/// missed, as the beginning of a remedy; "" if none does, or it would take long
+/// to try.
 std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
                                           const explore::Steering &steering) {
   constexpr size_t kMost = 48; // operations
