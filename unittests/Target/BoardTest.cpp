@@ -57,11 +57,15 @@ TEST(Board, ShippedOnesFitTheirDevices) {
       EXPECT_NE(device->platform, "") << board.name;
     }
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "alveo-u250", "alveo-u280", "alveo-u50", "alveo-u55c",
-                       "arty-a7-100t", "arty-a7-35t", "ice40-hx8k-breakout",
-                       "icebreaker", "kv260", "pynq-z2", "ulx3s-12f",
-                       "ulx3s-25f", "ulx3s-45f", "ulx3s-85f"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "alveo-u200", "alveo-u250",   "alveo-u280",  "alveo-u50",
+          "alveo-u55c", "arty-a7-100t", "arty-a7-35t", "ice40-hx8k-breakout",
+          "icebreaker", "kr260",        "kv260",       "pynq-z1",
+          "pynq-z2",    "ultra96-v2",   "ulx3s-12f",   "ulx3s-25f",
+          "ulx3s-45f",  "ulx3s-85f",    "zcu102",      "zcu104",
+          "zedboard"}));
 }
 
 TEST(Board, AHostMayBeOnTheChipOrAtAPlatform) {

@@ -55,14 +55,15 @@ TEST(Device, ShippedOnesLoad) {
   std::vector<std::string> names;
   for (const Device &d : *devices)
     names.push_back(d.name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "10ax115",      "cpu-x86",   "ice40-hx8k", "ice40-up5k",
-                       "lfe5u-12f",    "lfe5u-25f", "lfe5u-45f",  "lfe5u-85f",
-                       "xc7a100t",     "xc7a35t",   "xc7z007s",   "xc7z010",
-                       "xc7z020",      "xc7z045",   "xck26",      "xcku060",
-                       "xcku060-role", "xcu250",    "xcu280",     "xcu50",
-                       "xcu55c",       "xcvc1902",  "xcvu13p",    "xcvu9p",
-                       "xcvu9p-slr",   "xczu3eg",   "xczu7ev"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "10ax115",    "cpu-x86",      "ice40-hx8k", "ice40-up5k", "lfe5u-12f",
+          "lfe5u-25f",  "lfe5u-45f",    "lfe5u-85f",  "xc7a100t",   "xc7a35t",
+          "xc7z007s",   "xc7z010",      "xc7z020",    "xc7z045",    "xck26",
+          "xcku060",    "xcku060-role", "xcu200",     "xcu250",     "xcu280",
+          "xcu50",      "xcu55c",       "xcvc1902",   "xcvu13p",    "xcvu9p",
+          "xcvu9p-slr", "xczu3eg",      "xczu7ev",    "xczu9eg"}));
   auto role = loadDevice("xcku060-role");
   ASSERT_TRUE(bool(role));
   EXPECT_EQ(role->budget.at("lut"), 96801);
