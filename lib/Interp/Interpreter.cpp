@@ -256,8 +256,8 @@ LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
 }
 
 LogicalResult Run::loop(affine::AffineForOp op, Owned &owned) {
-  const Values values{[&](Value v) { return bound.lookup(v); }, {}};
-  auto bounds = boundsOf(op, values);
+  auto lookup = [&](Value v) { return bound.lookup(v); };
+  auto bounds = boundsOf(op, {lookup, {}});
   if (!bounds)
     return op.emitOpError("has a bound of unknown kind");
   return trips(op, bounds->first, bounds->second, op.getStepAsInt(), owned);
