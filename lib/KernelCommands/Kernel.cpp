@@ -266,6 +266,7 @@ static void copyResults(mlir::func::FuncOp func) {
   auto castOf = [](mlir::Value v) {
     auto op = v.getDefiningOp<mlir::linalg::GenericOp>();
     return op && op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
+                   op.getBody()->getOperations().size() == 2 &&
                    mlir::isa<num::CastOp>(op.getBody()->front())
                ? op
                : mlir::linalg::GenericOp();
