@@ -394,6 +394,7 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
   std::vector<Tensor> out;
   for (Value v : ret.getOperands())
     out.push_back(run.taken(v, owned));
+  // After the results come the buffers among the arguments, as they are left.
   for (BlockArgument argument : f.getArguments())
     if (isa<MemRefType>(argument.getType()))
       out.push_back(run.held(argument));
