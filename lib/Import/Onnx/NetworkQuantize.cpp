@@ -247,9 +247,9 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
   QuantStep step;
   step.type = dyn_cast_or_null<num::IntType>(x->element);
   if (!step.type) {
-    return node.refuse(formatv("its input has the element type {0}",
-                               typeName(typeOf(x))),
-                       "integers of 8, 16 and 32 bits are supported");
+    return node.refuse(
+        formatv("its input has the element type {0}", typeName(typeOf(x))),
+        "integers of 8, 16 and 32 bits are supported");
   }
   if (TensorRef zero = node.input(2);
       zero && zero->constant && zero->constant->type != typeOf(x) &&
