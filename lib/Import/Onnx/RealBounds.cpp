@@ -3,6 +3,7 @@
 // take the signs of constant weights into account. Whatever is not listed has
 // no bounds.
 #include "RealBounds.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/TypeSwitch.h"
