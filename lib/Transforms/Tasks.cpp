@@ -191,8 +191,7 @@ void Integerizer::noteHost(Operation *op) {
     return;
   auto found = reasons.find(op);
   Refusal entry = found != reasons.end() ? found->second : whyHost(op);
-  auto [known, isNew] =
-      hostEntries.try_emplace(entry.node, stats.host.size());
+  auto [known, isNew] = hostEntries.try_emplace(entry.node, stats.host.size());
   if (isNew)
     stats.host.push_back(entry);
   else if (Refusal &before = stats.host[known->second]; before.reason.empty())
