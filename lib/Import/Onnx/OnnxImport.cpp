@@ -12,9 +12,10 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
 
-static OwningOpRef<ModuleOp>
-importBytes(MLIRContext *context, StringRef bytes, StringRef directory,
-            const ImportOptions &options, bool anew, Refusals &refusals) {
+static OwningOpRef<ModuleOp> importBytes(MLIRContext *context, StringRef bytes,
+                                         StringRef directory,
+                                         const ImportOptions &options,
+                                         bool anew, Refusals &refusals) {
   const size_t before = refusals.size();
   std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
