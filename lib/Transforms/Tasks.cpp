@@ -532,8 +532,8 @@ void Integerizer::nameResults() {
   DenseMap<Value, StringAttr> given;
   auto end = cast<func::ReturnOp>(model.getBody().front().back());
   for (auto [i, v] : llvm::enumerate(end.getOperands())) {
-    auto name = model.getResultAttrOfType<StringAttr>(unsigned(i),
-                                                      "rhizome.name");
+    auto name =
+        model.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     for (Value at = v; name && at;) {
       given.try_emplace(at, name);
       Operation *op = at.getDefiningOp();
@@ -555,8 +555,8 @@ void Integerizer::nameResults() {
         for (Value v : values)
           if (name.empty())
             name = tensorName(v.getLoc());
-        name = names.own(name.empty() ? "result" + std::to_string(results)
-                                      : name);
+        name =
+            names.own(name.empty() ? "result" + std::to_string(results) : name);
       }
       region->function.setResultAttr(unsigned(i), "rhizome.name",
                                      builder.getStringAttr(name));
