@@ -9,6 +9,7 @@
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Sizing.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <cmath>
 
@@ -354,7 +355,8 @@ private:
   MemoryPrices withEveryHome(MemoryPrices prices) const;
   /// Whether nothing so far fits, and nothing promises to.
   bool fitsNothing() const {
-    return promising.empty() && !(best && (best->fits || !best->refused.empty()));
+    return promising.empty() &&
+           !(best && (best->fits || !best->refused.empty()));
   }
   FailureOr<Result> search(MemoryPrices prices);
   FailureOr<std::optional<Result>> withAnyHome(const MemoryPrices &usual,
@@ -501,8 +503,10 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   } else if (failed(relieve(prices))) {
     return failure();
   }
+  // With every home, these choices are made for each layer.
+  const bool hasEvery = prices == widest && widest != usual;
   // Where blocks are still scarce, rows may leave them.
-  if (lacking.blocks && hasUltra(cluster)) {
+  if (!hasEvery && lacking.blocks && hasUltra(cluster)) {
     MemoryPrices tried = prices;
     tried.ultraRows = UltraRows::Instead;
     auto helps = consider(tried);
@@ -511,7 +515,7 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
     if (*helps)
       prices = tried;
   }
-  const Lacking before = lacking;
+  const Lacking before = hasEvery ? Lacking{} : lacking;
   for (double price : {300, 900, 30}) {
     if (price < CostContext::kUsualLutsOfABlock ? !before.luts : !before.blocks)
       continue;
@@ -545,8 +549,11 @@ LogicalResult Pricing::batch(Result &result) {
       result.batch >= kMost)
     return success();
   // It is long to simulate, and later with its first frame: it is tried where
-  // it promises more than what promises miss.
+  // it promises more than what promises miss, and frames are not too long.
   constexpr double kWorth = 0.9;
+  constexpr int64_t kLong = 60'000'000; // firings
+  if (gen::firingsOf(result.nodes[0].design) > kLong)
+    return success();
   const double bound = result.seconds * kWorth;
   MemoryPrices prices = pricesOf(result);
   prices.batch = kMost;

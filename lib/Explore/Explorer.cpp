@@ -344,11 +344,11 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
   result->limit = contradiction(posed.problems);
   // Built, it may take less than the offers say. It was found without pins, and
   // lies on no dies.
-  result->meetsGoal =
-      result->limit.isNone() && holds(*result) &&
-      problem().places[0].dies.count() < 2 &&
-      llvm::none_of(problem().stages,
-                    [](const Stage &stage) { return stage.isPinned(); });
+  result->meetsGoal = result->limit.isNone() && holds(*result) &&
+                      problem().places[0].dies.count() < 2 &&
+                      llvm::none_of(
+                          problem().stages,
+                          [](const Stage &stage) { return stage.isPinned(); });
   if (!result->limit.isNone())
     return result;
   if (result->meetsGoal) {

@@ -50,7 +50,8 @@ static constexpr std::pair<StringLiteral, Goal::Kind> kObjectives[] = {
 static std::pair<StringRef, StringRef> splitNumber(StringRef text) {
   size_t end = text.find_first_not_of("+-.0123456789");
   // An exponent has digits.
-  if (end != StringRef::npos && end > 0 && (text[end] == 'e' || text[end] == 'E'))
+  if (end != StringRef::npos && end > 0 &&
+      (text[end] == 'e' || text[end] == 'E'))
     if (size_t rest = text.find_first_not_of("+-0123456789", end + 1);
         text.slice(end + 1, rest).find_first_of("0123456789") !=
         StringRef::npos)
@@ -178,8 +179,8 @@ bool GoalReader::unknown(StringRef clause) {
   if (hint.empty())
     hint = (isBound ? "; bounds are " : "; objectives are ") +
            llvm::join(known, ", ");
-  return refuse("'" + clause + "' is no " +
-                (isBound ? "bound" : "objective") + hint);
+  return refuse("'" + clause + "' is no " + (isBound ? "bound" : "objective") +
+                hint);
 }
 
 bool GoalReader::read(StringRef text) {
@@ -205,9 +206,8 @@ bool GoalReader::read(StringRef clause, StringRef name, StringRef value) {
       return part(clause, name, value);
     return unknown(clause);
   }
-  auto found = find_if(kObjectives, [&](const auto &one) {
-    return one.first == clause;
-  });
+  auto found = find_if(kObjectives,
+                       [&](const auto &one) { return one.first == clause; });
   if (found == std::end(kObjectives))
     return unknown(clause);
   if (!objective.empty())

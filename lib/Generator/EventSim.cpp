@@ -329,8 +329,9 @@ static void step(ChannelState &c, ProcessState &giver, ProcessState &taker,
   taker.last += firings;
 }
 
-/// Does a process that is in one of these firings wait for nothing but its first
-/// input as long as they go on? Of others it may need what stays: it is there.
+/// Does a process that is in one of these firings wait for nothing but its
+/// first input as long as they go on? Of others it may need what stays: it is
+/// there.
 static bool staysReady(const ProcessState &state, const Phase &phase) {
   for (size_t i = 1; i < state.inputs.size(); ++i) {
     ChannelState &c = *state.inputs[i];

@@ -447,8 +447,9 @@ Compilation::exploreClocks(const explore::Goal &wanted,
   return best;
 }
 
-/// Other settings with which a plan meets a bound of the latency that is missed,
-/// as the beginning of a remedy; "" if none does, or it would take long to try.
+/// Other settings with which a plan meets a bound of the latency that is
+/// missed, as the beginning of a remedy; "" if none does, or it would take long
+/// to try.
 std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
                                           const explore::Steering &steering) {
   constexpr size_t kMost = 48; // operations
@@ -457,7 +458,6 @@ std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
       !targets.board.empty() || result.plan.nodes.empty() ||
       result.plan.nodes[0].operations.size() > kMost)
     return "";
-  const explore::Cluster now = targets.places;
   // The latency on these places, 0 if they miss it, too.
   auto latencyOn = [&](const explore::Cluster &places) -> double {
     FailureOr<explore::Result> found =
@@ -475,34 +475,42 @@ std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
   auto told = [](llvm::StringRef options, double seconds) {
     return (options + " meets it with " + durationText(seconds) + "; ").str();
   };
-  auto widened = [](explore::Cluster places) {
-    places.places[0].streamBits = gen::kWideBorder;
+  // The places of another choice; none if there is none.
+  auto placesOf = [&](bool isWide, bool isBest) {
+    planbuild::TargetChoice choice = request;
+    if (isWide)
+      choice.border = "wide";
+    if (isBest)
+      choice.clockMhz = TargetChoice::kBestClock;
+    std::optional<explore::Cluster> places;
+    if (llvm::Expected<Targets> found = targetsOf(choice))
+      places = explore::withinParts(std::move(found->places), goal);
+    else
+      llvm::consumeError(found.takeError());
     return places;
   };
   const bool isWide = request.border == "wide";
   if (!isWide)
-    if (double seconds = latencyOn(widened(now)))
-      return told("--border wide", seconds);
+    if (auto places = placesOf(/*isWide=*/true, /*isBest=*/false))
+      if (double seconds = latencyOn(*places))
+        return told("--border wide", seconds);
   if (request.clockMhz)
     return "";
-  planbuild::TargetChoice best = request;
-  best.clockMhz = TargetChoice::kBestClock;
-  llvm::Expected<Targets> top = targetsOf(best);
-  if (!top) {
-    llvm::consumeError(top.takeError());
-    return "";
-  }
-  const explore::Cluster fastest =
-      explore::withinParts(std::move(top->places), goal);
-  const double mhz = fastest.places[0].context.clockMhz;
-  for (int eighths = 8; eighths > 0; eighths -= 2) {
-    explore::Cluster places = fastest;
-    places.places[0].context.clockMhz = std::floor(mhz * eighths / 8);
-    if (double seconds = latencyOn(places))
-      return told("--clock-mhz auto", seconds);
-    if (!isWide)
-      if (double seconds = latencyOn(widened(places)))
-        return told("--border wide --clock-mhz auto", seconds);
+  for (bool widens : {false, true}) {
+    if (widens && isWide)
+      break;
+    std::optional<explore::Cluster> places = placesOf(widens, /*isBest=*/true);
+    if (!places)
+      break;
+    double &mhz = places->places[0].context.clockMhz;
+    const double top = mhz;
+    for (int eighths = 8; eighths > 0; eighths -= 2) {
+      mhz = eighths == 8 ? top : std::floor(top * eighths / 8);
+      if (double seconds = latencyOn(*places))
+        return told(widens ? "--border wide --clock-mhz auto"
+                           : "--clock-mhz auto",
+                    seconds);
+    }
   }
   return "";
 }

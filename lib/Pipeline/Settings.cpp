@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
 #include "mlir/IR/Builders.h"
+#include "rhizome/Model/TensorFormat.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;

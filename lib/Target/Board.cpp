@@ -19,7 +19,8 @@ StringRef rhizome::nameOf(Board::Host host) {
   llvm_unreachable("all hosts return");
 }
 
-/// DMA engines of 64 bits from and to the memory of processors on the same chip.
+/// DMA engines of 64 bits from and to the memory of processors on the same
+/// chip.
 static Link dmaLink(double clockMhz) {
   Link link;
   link.name = "axi-dma";

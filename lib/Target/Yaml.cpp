@@ -56,7 +56,8 @@ static std::string otherKind(StringRef name, StringRef folder) {
       continue;
     }
     for (const std::string &path : *paths)
-      if (StringRef known = sys::path::stem(path); known.equals_insensitive(name))
+      if (StringRef known = sys::path::stem(path);
+          known.equals_insensitive(name))
         return (what + ": " + option + (option.ends_with("@") ? "" : " ") +
                 known)
             .str();

@@ -180,11 +180,12 @@ void cli::addExplore(CLI::App &app, Run &run) {
   auto systems = std::make_shared<bool>(false);
   auto picture = std::make_shared<std::string>();
   auto full = std::make_shared<bool>(false);
+  auto brief = std::make_shared<bool>(false); // the default needs no word
   CLI::Option *all = command->add_flag(
       "--full", *full,
       "list all operations, all alternatives and what each operation needs");
   command
-      ->add_flag("--brief",
+      ->add_flag("--brief", *brief,
                  "show the summary and the ten operations that matter most, "
                  "which is the default")
       ->excludes(all);
@@ -209,7 +210,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--systems --resident S\n"
       "  rhizome explore kernel.cfd --device xcu280 --systems --numbers "
       "'fixed<8,24>' --numbers half");
-  command->callback([options, systems, picture, full, command, &run] {
+  command->callback([options, systems, picture, full, brief, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
     const bool isKernel =

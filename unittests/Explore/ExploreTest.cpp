@@ -431,8 +431,8 @@ TEST(Explore, GoalsHaveBoundsAndOneObjective) {
 /// The part that is wrong, and what may be meant.
 TEST(Explore, WrongGoalsAreExplained) {
   using explore::parseGoal;
-  for (auto [goal, why] : std::initializer_list<
-           std::pair<const char *, const char *>>{
+  for (auto [goal, why] :
+       std::initializer_list<std::pair<const char *, const char *>>{
            {"throughput=1000fps", "'throughput=1000fps': 'fps' is no unit of a "
                                   "rate; write throughput=1000/s"},
            {"min-latency,throughput=-3/s",

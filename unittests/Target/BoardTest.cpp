@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The shipped boards load and fit their devices; malformed ones are refused.
 #include "rhizome/Target/Board.h"
-#include "rhizome/Target/Host.h"
 #include "../TestFolder.h"
 #include "rhizome/Target/Device.h"
+#include "rhizome/Target/Host.h"
 
 using namespace rhizome;
 using rhizome::test::TestFolder;

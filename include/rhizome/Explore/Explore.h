@@ -139,8 +139,8 @@ struct Steering {
   std::vector<Fifo> fifos;
   double lutsOfABlock = 0; ///< see CostContext; 0: chosen for the plan
   bool isEmpty() const {
-    return pins.empty() && splits.empty() && repeats.empty() &&
-           homes.empty() && fifos.empty();
+    return pins.empty() && splits.empty() && repeats.empty() && homes.empty() &&
+           fifos.empty();
   }
   /// Whether it names options whose weights are loaded when the design starts.
   bool wantsResident() const;

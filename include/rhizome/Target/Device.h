@@ -31,9 +31,9 @@ struct Router {
 
 /// Off-chip memory.
 struct DeviceMemory {
-  std::string name;       ///< "ddr4", "hbm2"; as its kind if none is given
-  std::string kind;       ///< "hbm" or "ddr"
-  unsigned banks = 0;     ///< pseudo channels or channels, numbered from 0
+  std::string name;   ///< "ddr4", "hbm2"; as its kind if none is given
+  std::string kind;   ///< "hbm" or "ddr"
+  unsigned banks = 0; ///< pseudo channels or channels, numbered from 0
   /// Ports of one bank that a design may use at once, each of which reaches all
   /// of it. Only a memory of one bank has several: that of processors on the
   /// same chip.
@@ -49,8 +49,9 @@ struct DeviceMemory {
   int64_t refreshEveryNs = 0; ///< between refreshes of a bank, 0: never
   int64_t refreshNs = 0;      ///< during which nothing is read
 
-  /// How many ports a design with this clock has: as many banks, or of the ports
-  /// of one bank those that this can serve at their full rate, at least one.
+  /// How many ports a design with this clock has: as many banks, or of the
+  /// ports of one bank those that this can serve at their full rate, at least
+  /// one.
   unsigned portsAt(double clockMhz) const;
 };
 

@@ -26,10 +26,10 @@ struct Host {
   std::vector<std::string> sources;
 
   double perS(HostWork work) const;
-  /// The host of a design on this device, on this board or without one: its link
-  /// is the board's, or without one that of a board with the device; that of the
-  /// host's own file where there is none, and where a shell or a platform is
-  /// between them.
+  /// The host of a design on this device, on this board or without one: its
+  /// link is the board's, or without one that of a board with the device; that
+  /// of the host's own file where there is none, and where a shell or a
+  /// platform is between them.
   llvm::Expected<Host> at(const Device &device, const Board *board) const;
 };
 
