@@ -333,7 +333,8 @@ llvm::Expected<Quality> ObservedModel::measure(const Config &config,
         noteStop(stop, f);
       for (auto [i, row] : llvm::enumerate(list))
         if (row.point && config[i].activations)
-          cut[f][i] = {want[i].floats.size(), beyond(row, want[i].floats, *used[i])};
+          cut[f][i] = {want[i].floats.size(),
+                       beyond(row, want[i].floats, *used[i])};
     }
     byRow[f].resize(list.size());
     byOutput[f].resize(results);

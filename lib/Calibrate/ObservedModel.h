@@ -11,8 +11,8 @@ namespace rhizome::calibrate {
 /// A layer, with the point that it ends in if it is rounded; or another point.
 struct Row {
   std::string name, op;
-  mlir::Value value;                  ///< what is compared
-  std::optional<size_t> point = {};   ///< in Placement::activations
+  mlir::Value value;                ///< what is compared
+  std::optional<size_t> point = {}; ///< in Placement::activations
   /// In Placement::constants; none of a layer whose weights the file rounds.
   std::optional<size_t> weights = {};
   bool isInput = false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Runner.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Cpu/Function.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Interp/Interpreter.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -60,7 +60,7 @@ public:
 private:
   MLIRContext context;
   std::unique_ptr<CompiledFunction> code;
-  size_t results = 0; ///< of the function itself
+  size_t results = 0;                           ///< of the function itself
   std::vector<std::pair<size_t, size_t>> shown; ///< value and its result
 };
 } // namespace
@@ -108,8 +108,7 @@ std::unique_ptr<Compiled> Compiled::make(func::FuncOp function,
   if (!own)
     return nullptr;
   bytes = {};
-  auto code =
-      CompiledFunction::compile(*own->getOps<func::FuncOp>().begin());
+  auto code = CompiledFunction::compile(*own->getOps<func::FuncOp>().begin());
   if (failed(code))
     return nullptr;
   made->code = std::move(*code);

@@ -20,8 +20,8 @@ public:
   /// The function's results for one frame; `look` sees each value that the
   /// runner was made for once. Fails if the network cannot be evaluated on the
   /// frame. Safe from several threads at once.
-  virtual llvm::FailureOr<std::vector<Tensor>>
-  run(llvm::ArrayRef<Tensor> frame, const Look &look) const = 0;
+  virtual llvm::FailureOr<std::vector<Tensor>> run(llvm::ArrayRef<Tensor> frame,
+                                                   const Look &look) const = 0;
 };
 
 /// Runs `function` for so many frames. Of `values`, those that are no results

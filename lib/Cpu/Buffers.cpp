@@ -518,7 +518,7 @@ LogicalResult Bufferizer::convert(Operation *op) {
         return reshape<tensor::ExpandShapeOp, memref::ExpandShapeOp>(shape);
       })
       .Default([](Operation *other) {
-        return other->emitOpError("has no buffers on the CPU path");
+        return other->emitOpError("is not computed on the CPU");
       });
 }
 

@@ -54,8 +54,8 @@ std::vector<host::Check> cpu::recordChecks(func::FuncOp func,
     };
     Value none = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
     Value before = memref::LoadOp::create(b, loc, record, place(0));
-    Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                          before, none);
+    Value isFirst =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, before, none);
     Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
     Value fails = arith::XOrIOp::create(b, loc, op.getCondition(), no);
     Value element = elementOf(b, loc, op);

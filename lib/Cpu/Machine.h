@@ -39,9 +39,9 @@ private:
 };
 
 /// A function on buffers that programs call as `void NAME(void **buffers)`:
-/// its inputs, then its results, then the record of its checks. What follows among its arguments is in the
-/// table as well, or if `owns` part of the object (constants) or allocated in
-/// each call (scratch).
+/// its inputs, then its results, then the record of its checks. What follows
+/// among its arguments is in the table as well, or if `owns` part of the object
+/// (constants) or allocated in each call (scratch).
 struct Entry {
   std::string function; ///< of the module
   std::string name;

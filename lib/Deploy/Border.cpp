@@ -398,9 +398,8 @@ HostSection deploy::hostSectionOf(ModuleOp module,
     if (isOne) {
       const unsigned i = takenAt[k];
       Value value = givenAs(module, flow::takenBy(network)[i]);
-      followed =
-          Follower(module, port, value ? value : network.getArgument(i))
-              .input();
+      followed = Follower(module, port, value ? value : network.getArgument(i))
+                     .input();
     }
     before.push_back(followed ? std::move(*followed) : codes(port));
   }

@@ -80,7 +80,9 @@ std::string headerText(const HostModel &model,
      << ": the functions of cpu.o, for " << cpu
      << ".\n * Each takes pointers to dense arrays: what it takes, then what "
         "it "
-        "gives, then,\n * if host/cpu.cpp lists checks for it, int64_t[3] (see rhizome/runtime/cpu.h).\n * They may be called from several threads; they need libm. "
+        "gives, then,\n * if host/cpu.cpp lists checks for it, int64_t[3] (see "
+        "rhizome/runtime/cpu.h).\n * They may be called from several threads; "
+        "they need libm. "
         "*/\n"
         "#ifndef RHIZOME_MODEL_CPU_H\n#define RHIZOME_MODEL_CPU_H\n"
         "#include <stdint.h>\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";

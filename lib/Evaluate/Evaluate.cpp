@@ -387,8 +387,8 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
 Expected<Frames> Evaluation::runPackage(const std::string &dir,
                                         const Frames &frames) {
   // Compiled just now, or compared when the model was loaded.
-  Expected<Package> package = Package::open(
-      dir, request.trust ? Changes::Trust : Changes::Ignore);
+  Expected<Package> package =
+      Package::open(dir, request.trust ? Changes::Trust : Changes::Ignore);
   if (!package)
     return package.takeError();
   SimOptions options;

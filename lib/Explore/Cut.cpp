@@ -109,8 +109,8 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
   for (auto [i, v] : llvm::enumerate(results)) {
     StringAttr own;
     if (whole)
-      own = network.getResultAttrOfType<StringAttr>(unsigned(i),
-                                                    "rhizome.name");
+      own =
+          network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     function.setResultAttr(unsigned(i), "rhizome.name",
                            own ? own : nameOf(network, rootOf(v)));
     function.setResultAttr(unsigned(i), "rhizome.value",

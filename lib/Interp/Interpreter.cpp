@@ -256,8 +256,8 @@ LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
 }
 
 LogicalResult Run::loop(affine::AffineForOp op, Owned &owned) {
-  const Values values{[&](Value v) { return bound.lookup(v); }, {}};
-  auto bounds = boundsOf(op, values);
+  auto lookup = [&](Value v) { return bound.lookup(v); };
+  auto bounds = boundsOf(op, {lookup, {}});
   if (!bounds)
     return op.emitOpError("has a bound of unknown kind");
   return trips(op, bounds->first, bounds->second, op.getStepAsInt(), owned);
@@ -394,6 +394,7 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
   std::vector<Tensor> out;
   for (Value v : ret.getOperands())
     out.push_back(run.taken(v, owned));
+  // After the results come the buffers among the arguments, as they are left.
   for (BlockArgument argument : f.getArguments())
     if (isa<MemRefType>(argument.getType()))
       out.push_back(run.held(argument));

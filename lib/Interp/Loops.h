@@ -392,8 +392,7 @@ private:
           if (step.check && Domain::toIndex(slots[step.x]) == 0) {
             broken = step.check;
             wrong = Domain::toIndex(slots[step.y]);
-            for (auto [i, size] :
-                 llvm::zip_equal(at, op.getStaticLoopRanges()))
+            for (auto [i, size] : llvm::zip_equal(at, op.getStaticLoopRanges()))
               element = element * size + i;
             return false;
           }

@@ -449,7 +449,7 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
     result.notes.push_back(llvm::formatv(
         "the unit is for {0} at {1} MHz, which the board {2} has; pins of a "
         "board are given to networks only",
-        targets->devices[0].name, targets->devices[0].clockMhz,
+        targets->devices[0].name, targets->places.places[0].context.clockMhz,
         request.target.board));
   std::optional<explore::Goal> goal = explore::parseGoal(request.goal);
   if (goal)

@@ -123,8 +123,8 @@ kernelcommands::formatsOfInputs(mlir::func::FuncOp inFormats) {
     for (mlir::Operation *user : argument.getUsers())
       if (auto cast = mlir::dyn_cast<mlir::linalg::GenericOp>(user);
           cast && cast.getNumDpsInputs() == 1 && cast->getNumResults() == 1)
-        if (auto to =
-                num::formatOf(mlir::getElementTypeOrSelf(cast.getType(0))))
+        if (auto to = num::formatOf(
+                mlir::getElementTypeOrSelf(cast->getResult(0).getType())))
           format = to;
   }
   return formats;

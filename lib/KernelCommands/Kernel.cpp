@@ -9,6 +9,7 @@
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Generator/Hls/Views.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
@@ -264,31 +265,28 @@ kernelcommands::readKernel(const std::string &path,
 /// Gives results that are inputs or parts of them, and those that are returned
 /// twice, nests that copy them: hardware has a nest for each result.
 static void copyResults(mlir::func::FuncOp func) {
-  auto isFloat = [](mlir::Type type) {
-    return mlir::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+  auto castOf = [](mlir::Value v) {
+    auto op = v.getDefiningOp<mlir::linalg::GenericOp>();
+    return op && op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
+                   op.getBody()->getOperations().size() == 2 &&
+                   mlir::isa<num::CastOp>(op.getBody()->front())
+               ? op
+               : mlir::linalg::GenericOp();
   };
-  // Before what makes the caller's floats of it.
-  auto converted = [&](mlir::OpOperand &result) -> mlir::OpOperand & {
-    auto op = result.get().getDefiningOp<mlir::linalg::GenericOp>();
-    return op && op.getNumDpsInputs() == 1 &&
-                   isFloat(op->getResult(0).getType()) &&
-                   !isFloat(op.getDpsInputs()[0].getType())
-               ? *op.getDpsInputOperand(0)
-               : result;
-  };
-  // A conversion of an input, on numbers that are no floats any more.
+  // An input or a part of it, perhaps in the format in which it is taken.
   auto isInput = [&](mlir::Value v) {
     while (auto slice = v.getDefiningOp<mlir::tensor::ExtractSliceOp>())
       v = slice.getSource();
-    auto op = v.getDefiningOp<mlir::linalg::GenericOp>();
-    return mlir::isa<mlir::BlockArgument>(v) ||
-           (op && op.getNumDpsInputs() == 1 && !isFloat(v.getType()) &&
-            isFloat(op.getDpsInputs()[0].getType()));
+    if (auto cast = castOf(v))
+      v = cast.getDpsInputs()[0];
+    return mlir::isa<mlir::BlockArgument>(v);
   };
   llvm::SmallDenseSet<mlir::Value> seen;
   mlir::Operation *end = func.getBody().front().getTerminator();
   for (auto [i, result] : llvm::enumerate(end->getOpOperands())) {
-    mlir::OpOperand &use = converted(result);
+    // Before what makes the caller's floats of it.
+    auto cast = castOf(result.get());
+    mlir::OpOperand &use = cast ? *cast.getDpsInputOperand(0) : result;
     if (!mlir::isa<mlir::RankedTensorType>(use.get().getType()) ||
         (!isInput(use.get()) && seen.insert(use.get()).second))
       continue;

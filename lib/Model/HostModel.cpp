@@ -137,9 +137,9 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
                       !results && func.getArgAttr(i, "rhizome.whole")});
-    if (auto kind = results ? func.getResultAttrOfType<StringAttr>(
-                                  i, "rhizome.type")
-                            : StringAttr())
+    if (auto kind =
+            results ? func.getResultAttrOfType<StringAttr>(i, "rhizome.type")
+                    : StringAttr())
       values.back().type = storedType(kind.getValue());
     auto range =
         results ? DenseI64ArrayAttr()

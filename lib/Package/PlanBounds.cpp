@@ -160,8 +160,7 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   for (size_t i = 0; i < node.rtl.size(); ++i)
     bounds.source(item(at + ".rtl", i), node.rtl[i]);
   for (size_t i = 0; i < node.simulationModels.size(); ++i)
-    bounds.source(item(at + ".simulation_models", i),
-                  node.simulationModels[i]);
+    bounds.source(item(at + ".simulation_models", i), node.simulationModels[i]);
   for (const auto &[module, files] : node.modules) {
     bounds.identifier(at + ".modules", module);
     for (const std::string &file : files)

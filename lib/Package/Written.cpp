@@ -38,9 +38,11 @@ void recordWritten(const std::vector<std::string> &texts) {
   Expected<KeptFiles> kept = KeptFiles::ofUser("written");
   if (!kept)
     return consumeError(kept.takeError());
-  consumeError(kept->put(nameOf(texts), [](const std::string &path) {
-                     return writeBytes(path, "written\n");
-                   }).takeError());
+  consumeError(kept->put(nameOf(texts),
+                         [](const std::string &path) {
+                           return writeBytes(path, "written\n");
+                         })
+                   .takeError());
 }
 
 bool isWrittenHere(const std::vector<std::string> &texts) {

@@ -81,8 +81,9 @@ llvm::Expected<llvm::json::Object> Compilation::analysis() {
 }
 
 llvm::Expected<std::optional<vendor::BoardProject>>
-pipeline::boardProjectOf(const Plan &plan, const PlannedNode &node, const Device &device,
-               std::vector<std::string> &notes) {
+pipeline::boardProjectOf(const Plan &plan, const PlannedNode &node,
+                         const Device &device,
+                         std::vector<std::string> &notes) {
   if (plan.board.empty() || device.router)
     return std::nullopt;
   llvm::Expected<Board> board = loadBoard(plan.board);

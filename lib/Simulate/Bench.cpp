@@ -111,8 +111,8 @@ std::string sim::benchText(const PlannedNode &node,
     os << "  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
        << bankBytes(node, m) / (m.dataWidth / 8) << "), .Latency(20), .Stalls("
        << options.stallsIn << "), .Seed(" << seed * 16 + k + 5 << "), .Writes("
-       << m.writes() << "), .File(\"" << prefix << "memory" << k
-       << ending << "\"))\n    u_" << m.port << " (.clk_i(clk), .rst_ni(rst_n)";
+       << m.writes() << "), .File(\"" << prefix << "memory" << k << ending
+       << "\"))\n    u_" << m.port << " (.clk_i(clk), .rst_ni(rst_n)";
     for (const MemorySignal &signal : memorySignals(m)) {
       os << ", ." << signal.name << "_" << (signal.isInput ? "o" : "i") << "("
          << m.port << "_" << signal.name << ")";

@@ -221,7 +221,8 @@ void keepIn(const std::string &folder, std::vector<std::string> &arguments) {
 
 /// What the launcher and the ranks may do: MPI connects them by sockets.
 Expected<std::optional<Confinement>>
-ranksConfinement(const Package &package, const std::vector<std::string> &folders,
+ranksConfinement(const Package &package,
+                 const std::vector<std::string> &folders,
                  const std::string &rank) {
   SmallString<256> dir(package.dir());
   if (std::error_code error = sys::fs::make_absolute(dir))
@@ -317,19 +318,19 @@ Error writeRun(const std::string &folder, const Plan &plan,
                json::Array libraries, int64_t frames, int64_t total,
                bool measure, const ClusterOptions &options) {
   std::string run;
-  raw_string_ostream(run) << json::Value(json::Object{
-      {"libraries", std::move(libraries)},
-      {"frames", frames},
-      {"total", total},
-      {"latency", measure},
-      {"seed", int64_t(options.seed)},
-      {"patience_ps", patience(plan, options.loss)},
-      {"loss", options.loss},
-      {"reorder", options.reorder},
-      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
-      // Of the host's rank; mpirun's messages are kept in a log.
-      {"progress",
-       options.progress ? folder + "/" + kProgress : std::string()}});
+  raw_string_ostream(run) << json::Value(
+      json::Object{{"libraries", std::move(libraries)},
+                   {"frames", frames},
+                   {"total", total},
+                   {"latency", measure},
+                   {"seed", int64_t(options.seed)},
+                   {"patience_ps", patience(plan, options.loss)},
+                   {"loss", options.loss},
+                   {"reorder", options.reorder},
+                   {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
+                   // Of the host's rank; mpirun's messages are kept in a log.
+                   {"progress", options.progress ? folder + "/" + kProgress
+                                                 : std::string()}});
   return writeBytes(folder + "/run.json", run);
 }
 

@@ -102,9 +102,8 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   Confinement wanted;
   wanted.writable = {run};
   Expected<std::optional<Confinement>> building = package.confinement(wanted),
-                                       running =
-                                           simulatorConfinement(package, node,
-                                                                run);
+                                       running = simulatorConfinement(
+                                           package, node, run);
   if (Error failure = joinErrors(building.takeError(), running.takeError()))
     return std::move(failure);
   if (Error failure =

@@ -29,8 +29,8 @@ llvm::Expected<Sources> readSources(const Package &package,
 /// Writes the copies.
 llvm::Error writeSources(const std::string &folder, const Sources &sources);
 
-/// The simulator of a design starts no program. It writes in `folder`, where its
-/// frames are, and reads the package's images and segments.
+/// The simulator of a design starts no program. It writes in `folder`, where
+/// its frames are, and reads the package's images and segments.
 llvm::Expected<std::optional<Confinement>>
 simulatorConfinement(const Package &package, const PlannedNode &node,
                      const std::string &folder);

@@ -161,9 +161,8 @@ Expected<SimResult> sim::runSystem(const Package &package,
       simulatorConfinement(package, node, run);
   if (!confinement)
     return confinement.takeError();
-  Error failed =
-      runTool(simulator->program, args, run, run + "/log.txt",
-              /*showErrors=*/false, Addresses::Random, *confinement);
+  Error failed = runTool(simulator->program, args, run, run + "/log.txt",
+                         /*showErrors=*/false, Addresses::Random, *confinement);
   if (Error error =
           joinErrors(std::move(failed), takeWave(waveIn(run, trace), trace)))
     return error;

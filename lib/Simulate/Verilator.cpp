@@ -158,11 +158,10 @@ Expected<Objects> objectsOfUser() {
   if (Error error = makeFolders(folder))
     return std::move(error);
   const std::string path = folder.str().str();
-  return Objects{path,
-                 {"CCACHE_DIR=" + path,
-                  "CCACHE_TEMPDIR=" + path + "/tmp",
-                  "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) +
-                      "M"}};
+  return Objects{
+      path,
+      {"CCACHE_DIR=" + path, "CCACHE_TEMPDIR=" + path + "/tmp",
+       "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) + "M"}};
 }
 
 /// Roughly, from what Verilator and the compiler take for our designs; with
@@ -318,10 +317,9 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
       kept->put(name, [&](const std::string &path) -> Error {
         if (Error error = copyFile(work + "/obj/sim", path))
           return error;
-        if (std::error_code error =
-                sys::fs::setPermissions(path, sys::fs::all_read |
-                                                  sys::fs::all_exe |
-                                                  sys::fs::owner_write))
+        if (std::error_code error = sys::fs::setPermissions(
+                path,
+                sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write))
           return createStringError(error, "cannot make the simulator '%s': %s",
                                    path.c_str(), error.message().c_str());
         return Error::success();

@@ -84,19 +84,40 @@ constexpr uint32_t kMachine = 0;
 
 /// What changes the machine, other processes or their memory.
 constexpr int kForbidden[] = {
-    SYS_acct,           SYS_add_key,       SYS_bpf,
-    SYS_chroot,         SYS_clock_settime, SYS_delete_module,
-    SYS_finit_module,   SYS_init_module,   SYS_kexec_load,
-    SYS_keyctl,         SYS_mount,         SYS_open_by_handle_at,
-    SYS_perf_event_open, SYS_pivot_root,   SYS_process_vm_readv,
-    SYS_process_vm_writev, SYS_ptrace,     SYS_quotactl,
-    SYS_reboot,         SYS_request_key,   SYS_setdomainname,
-    SYS_sethostname,    SYS_setns,         SYS_settimeofday,
-    SYS_swapoff,        SYS_swapon,        SYS_umount2,
-    SYS_unshare,        SYS_userfaultfd,   SYS_vhangup,
+    SYS_acct,
+    SYS_add_key,
+    SYS_bpf,
+    SYS_chroot,
+    SYS_clock_settime,
+    SYS_delete_module,
+    SYS_finit_module,
+    SYS_init_module,
+    SYS_kexec_load,
+    SYS_keyctl,
+    SYS_mount,
+    SYS_open_by_handle_at,
+    SYS_perf_event_open,
+    SYS_pivot_root,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_ptrace,
+    SYS_quotactl,
+    SYS_reboot,
+    SYS_request_key,
+    SYS_setdomainname,
+    SYS_sethostname,
+    SYS_setns,
+    SYS_settimeofday,
+    SYS_swapoff,
+    SYS_swapon,
+    SYS_umount2,
+    SYS_unshare,
+    SYS_userfaultfd,
+    SYS_vhangup,
     SYS_truncate,
 #ifdef SYS_iopl
-    SYS_iopl,           SYS_ioperm,
+    SYS_iopl,
+    SYS_ioperm,
 #endif
 };
 /// What has another way, which is looked into.
@@ -105,13 +126,27 @@ constexpr int kMissing[] = {425 /* io_uring_setup */, 437 /* openat2 */};
 /// compilers and the like set them and need not succeed.
 constexpr int kPretended[] = {
 #ifdef SYS_chmod
-    SYS_chmod,     SYS_chown,      SYS_lchown,       SYS_utime,
-    SYS_utimes,    SYS_futimesat,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
 #endif
-    SYS_fchmod,    SYS_fchmodat,   452 /* fchmodat2 */, SYS_fchown,
-    SYS_fchownat,  SYS_utimensat,  SYS_setxattr,     SYS_lsetxattr,
-    SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
-    463 /* setxattrat */, 466 /* removexattrat */};
+    SYS_fchmod,
+    SYS_fchmodat,
+    452 /* fchmodat2 */,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    463 /* setxattrat */,
+    466 /* removexattrat */};
 
 class Filter {
 public:
@@ -193,19 +228,27 @@ private:
 // What programs need
 //===----------------------------------------------------------------------===//
 
-constexpr const char *kSystem[] = {
-    "/usr",       "/bin",   "/sbin",      "/lib",  "/lib32", "/lib64",
-    "/libx32",    "/opt",   "/nix/store", "/proc", "/sys/devices/system",
-    "/sys/fs/cgroup"};
+constexpr const char *kSystem[] = {"/usr",
+                                   "/bin",
+                                   "/sbin",
+                                   "/lib",
+                                   "/lib32",
+                                   "/lib64",
+                                   "/libx32",
+                                   "/opt",
+                                   "/nix/store",
+                                   "/proc",
+                                   "/sys/devices/system",
+                                   "/sys/fs/cgroup"};
 /// The rest of /etc may hold secrets.
 constexpr const char *kSettings[] = {
-    "/etc/alternatives", "/etc/ccache.conf",   "/etc/group",
-    "/etc/host.conf",    "/etc/hosts",         "/etc/ld.so.cache",
-    "/etc/ld.so.conf",   "/etc/ld.so.conf.d",  "/etc/ld.so.preload",
-    "/etc/locale.alias", "/etc/localtime",     "/etc/lsb-release",
+    "/etc/alternatives",  "/etc/ccache.conf",  "/etc/group",
+    "/etc/host.conf",     "/etc/hosts",        "/etc/ld.so.cache",
+    "/etc/ld.so.conf",    "/etc/ld.so.conf.d", "/etc/ld.so.preload",
+    "/etc/locale.alias",  "/etc/localtime",    "/etc/lsb-release",
     "/etc/nsswitch.conf", "/etc/openmpi",      "/etc/os-release",
-    "/etc/passwd",       "/etc/perl",          "/etc/pmix",
-    "/etc/python3",      "/etc/resolv.conf"};
+    "/etc/passwd",        "/etc/perl",         "/etc/pmix",
+    "/etc/python3",       "/etc/resolv.conf"};
 constexpr const char *kSources[] = {"/dev/null", "/dev/zero", "/dev/full",
                                     "/dev/random", "/dev/urandom"};
 constexpr const char *kLoaders[] = {
@@ -235,9 +278,9 @@ void addInstallation(StringRef programs, std::set<std::string> &folders) {
     folders.insert(prefix.str());
     return;
   }
-  for (const char *part : {"lib", "lib64", "libexec", "include",
-                           "share/verilator", "share/yosys", "share/icebox",
-                           "share/nextpnr", "share/pipx"})
+  for (const char *part :
+       {"lib", "lib64", "libexec", "include", "share/verilator", "share/yosys",
+        "share/icebox", "share/nextpnr", "share/pipx"})
     folders.insert((prefix + "/" + part).str());
 }
 
@@ -355,9 +398,9 @@ std::vector<Rule> rulesFor(const Confinement &wanted, StringRef program) {
   for (const std::string &path : wanted.readable)
     rules.push_back({path, read});
   for (const std::string &path : wanted.writable)
-    rules.push_back({path, read | kWrites |
-                               (wanted.programs == Programs::Any ? kExecute
-                                                                 : 0)});
+    rules.push_back(
+        {path,
+         read | kWrites | (wanted.programs == Programs::Any ? kExecute : 0)});
   return rules;
 }
 
@@ -404,10 +447,9 @@ Error landlock(const Confinement &wanted, StringRef program,
 
 std::vector<std::string> bubblewrapOptions(const Confinement &wanted,
                                            StringRef program) {
-  std::vector<std::string> words = {"--unshare-ipc",     "--unshare-uts",
-                                    "--die-with-parent", "--dev",
-                                    "/dev",              "--tmpfs",
-                                    "/tmp"};
+  std::vector<std::string> words = {
+      "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--dev", "/dev",
+      "--tmpfs",       "/tmp"};
   if (!wanted.hasNetwork)
     words.push_back("--unshare-net");
   auto bind = [&](const char *how, const std::string &path) {
@@ -415,8 +457,8 @@ std::vector<std::string> bubblewrapOptions(const Confinement &wanted,
   };
   if (wanted.isLarge)
     words.insert(words.begin(), {"--ro-bind", "/", "/"});
-  for (const auto &list : {ArrayRef<const char *>(kSystem),
-                           ArrayRef<const char *>(kSettings)})
+  for (const auto &list :
+       {ArrayRef<const char *>(kSystem), ArrayRef<const char *>(kSettings)})
     for (const char *path : list)
       bind("--ro-bind-try", path);
   words.insert(words.end(), {"--proc", "/proc"});

@@ -58,8 +58,7 @@ static std::pair<std::string, std::string> split(StringRef path) {
   while (path.size() > 1 && path.ends_with("/"))
     path = path.drop_back();
   StringRef folder = sys::path::parent_path(path);
-  return {folder.empty() ? "." : folder.str(),
-          sys::path::filename(path).str()};
+  return {folder.empty() ? "." : folder.str(), sys::path::filename(path).str()};
 }
 
 /// Opens a folder that the user or we have named.
@@ -191,8 +190,9 @@ Error rhizome::makeFolders(StringRef path) {
 }
 
 Error rhizome::makeNewFolder(StringRef path) {
-  return mkdir(path.str().c_str(), 0777) == 0 ? Error::success()
-                                              : problem("make the folder", path);
+  return mkdir(path.str().c_str(), 0777) == 0
+             ? Error::success()
+             : problem("make the folder", path);
 }
 
 Expected<std::string> rhizome::makeTemporaryFolder(StringRef prefix) {
@@ -255,13 +255,12 @@ Error rhizome::removeTree(StringRef root, StringRef relative) {
   if (open)
     return removeAt(open->get(), name, (root + "/" + relative).str(), 0);
   // What cannot be reached because it is missing need not be removed.
-  return handleErrors(open.takeError(),
-                      [](std::unique_ptr<StringError> error) -> Error {
-                        if (error->convertToErrorCode() ==
-                            std::errc::no_such_file_or_directory)
-                          return Error::success();
-                        return Error(std::move(error));
-                      });
+  return handleErrors(
+      open.takeError(), [](std::unique_ptr<StringError> error) -> Error {
+        if (error->convertToErrorCode() == std::errc::no_such_file_or_directory)
+          return Error::success();
+        return Error(std::move(error));
+      });
 }
 
 std::vector<std::string> rhizome::namesIn(StringRef folder) {

@@ -140,8 +140,7 @@ void KeptFiles::trim() const {
   std::vector<File> files;
   uint64_t sum = 0;
   std::error_code error;
-  for (sys::fs::directory_iterator
-           it(where, error, /*follow_symlinks=*/false),
+  for (sys::fs::directory_iterator it(where, error, /*follow_symlinks=*/false),
        end;
        it != end && !error; it.increment(error)) {
     sys::fs::file_status status;

@@ -35,12 +35,11 @@ std::optional<Check> Check::of(Operation *op) {
 }
 
 std::string Check::message(int64_t value, int64_t element) const {
-  std::string text =
-      "its " + what + " at element " + std::to_string(element) + " is " +
-      std::to_string(value);
+  std::string text = "its " + what + " at element " + std::to_string(element) +
+                     " is " + std::to_string(value);
   if (lo <= hi)
-    text += ", it must be from " + std::to_string(lo) + " to " +
-            std::to_string(hi);
+    text +=
+        ", it must be from " + std::to_string(lo) + " to " + std::to_string(hi);
   return text;
 }
 
@@ -506,8 +505,7 @@ Value Loops::min(Value in, ArrayRef<bool> axes, bool isUnsigned) {
 
 Value Loops::argMax(Value in, ArrayRef<bool> axes, bool last, bool smallest,
                     bool isUnsigned) {
-  Value best =
-      smallest ? min(in, axes, isUnsigned) : max(in, axes, isUnsigned);
+  Value best = smallest ? min(in, axes, isUnsigned) : max(in, axes, isUnsigned);
   int64_t axis = llvm::find(axes, true) - axes.begin();
   int64_t none = last ? 0 : shapeOf(in)[axis] - 1;
   // The value if it is inside; elsewhere one that loses.

@@ -119,8 +119,8 @@ Error ProcessRunner::start(Process &process) {
   // Everything that the child needs is made before the fork.
   std::optional<Cage> cage;
   if (process.confinement)
-    if (Error error = Cage::make(*process.confinement, process.program)
-                          .moveInto(cage))
+    if (Error error =
+            Cage::make(*process.confinement, process.program).moveInto(cage))
       return error;
   std::vector<std::string> arguments =
       cage ? cage->words(process.folder) : std::vector<std::string>();

@@ -17,8 +17,8 @@ static bool isInBuildTree(StringRef program) {
   sys::path::remove_filename(cache);
   sys::path::append(cache, "CMakeCache.txt");
   auto text = MemoryBuffer::getFile(cache);
-  return text && (*text)->getBuffer().contains(
-                     "\nCMAKE_PROJECT_NAME:STATIC=rhizome\n");
+  return text &&
+         (*text)->getBuffer().contains("\nCMAKE_PROJECT_NAME:STATIC=rhizome\n");
 }
 
 /// A folder of ours; without it the installation is broken.

@@ -71,8 +71,8 @@ Expected<std::string> decode(const Package &package, const std::string &folder,
     return std::move(error);
   if (Error error = makeNewFolder(own))
     return std::move(error);
-  if (Error error = copyFile(folder + "/" + board.name + ".bin",
-                             own + "/design.bin"))
+  if (Error error =
+          copyFile(folder + "/" + board.name + ".bin", own + "/design.bin"))
     return std::move(error);
   if (Error error = writeBytes(own + "/board.pcf",
                                constraintsText(board, Router{"nextpnr-ice40"})))
@@ -87,8 +87,8 @@ Expected<std::string> decode(const Package &package, const std::string &folder,
     return runTool(program, words, own, (own + "/" + log).str(),
                    /*showErrors=*/false, Addresses::Random, *confinement);
   };
-  if (Error error = run(*unpack, {"design.bin", "unpacked.txt"},
-                        "iceunpack.log"))
+  if (Error error =
+          run(*unpack, {"design.bin", "unpacked.txt"}, "iceunpack.log"))
     return std::move(error);
   if (Error error = run(
           *icebox, {"-s", "-n", kBoardTop, "-p", "board.pcf", "unpacked.txt"},
@@ -228,12 +228,11 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
     if (!text)
       return text.takeError();
     const char *name = isNetlist ? "netlist.v" : "bitstream.v";
-    if (Error error = package.checkSource(std::string("results/nextpnr/") + name,
-                                          *text))
-      return std::move(error);
     if (Error error =
-            isNetlist ? write("netlist_sim.v", kPrologue + *text)
-                      : write("bitstream.v", *text))
+            package.checkSource(std::string("results/nextpnr/") + name, *text))
+      return std::move(error);
+    if (Error error = isNetlist ? write("netlist_sim.v", kPrologue + *text)
+                                : write("bitstream.v", *text))
       return std::move(error);
     sources.files.push_back(*cells);
   }

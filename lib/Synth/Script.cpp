@@ -144,19 +144,18 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
   // The parameters in Verilog syntax; once they are set, the outer module
   // is removed and the cell is the top.
   sources.files.push_back(
-      {kOuter,
-       "module outer;\n  " + actor.module +
-           (actor.parameters.empty() ? "" : " #(" + parameters + ")") +
-           " actor ();\nendmodule\n"});
+      {kOuter, "module outer;\n  " + actor.module +
+                   (actor.parameters.empty() ? "" : " #(" + parameters + ")") +
+                   " actor ();\nendmodule\n"});
   sources.files.push_back({kScript, reads +
-                                            "read_verilog -sv outer.sv\n"
-                                            "hierarchy -top outer\n"
-                                            "delete outer\n"
-                                            "hierarchy -auto-top\n"
-                                            "rename -top actor\n" +
-                                            script.str() + "\n" + closing +
-                                            "json -o " + kNetlistFile +
-                                            " actor\n"});
+                                        "read_verilog -sv outer.sv\n"
+                                        "hierarchy -top outer\n"
+                                        "delete outer\n"
+                                        "hierarchy -auto-top\n"
+                                        "rename -top actor\n" +
+                                        script.str() + "\n" + closing +
+                                        "json -o " + kNetlistFile +
+                                        " actor\n"});
   llvm::sort(sources.files);
   return sources;
 }

@@ -395,8 +395,8 @@ Error Synthesis::begin(Work &work, ProcessRunner &runner) {
   work.job.addresses = kYosysAddresses;
   Confinement wanted;
   wanted.writable = {work.folder};
-  if (Error error = package.confinement(std::move(wanted))
-                        .moveInto(work.job.confinement))
+  if (Error error =
+          package.confinement(std::move(wanted)).moveInto(work.job.confinement))
     return error;
   return runner.start(work.job);
 }

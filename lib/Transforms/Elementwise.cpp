@@ -56,9 +56,9 @@ Integerizer::refined(Operation *op, LazyTensor &t, ArrayRef<int64_t> map) {
       break;
     finer.physical = osa::ReshapeOp::create(
         builder, op->getLoc(),
-        RankedTensorType::get(finer.physicalShape,
-                              cast<RankedTensorType>(finer.physical.getType())
-                                  .getElementType()),
+        RankedTensorType::get(
+            finer.physicalShape,
+            cast<RankedTensorType>(finer.physical.getType()).getElementType()),
         finer.physical);
     t = std::move(finer);
     return channels;

@@ -204,8 +204,9 @@ static std::string whyNotIn(const numeric::Format &format, int kMost,
                             const std::string &limits) {
   constexpr int kLeast = 2, kMostFraction = 32;
   auto network = [&](const std::string &why) {
-    return limits + " signed fixed point of " + std::to_string(kLeast) + " to " + std::to_string(kMost) +
-           " bits, -" + std::to_string(kMostFraction) + " to " +
+    return limits + " signed fixed point of " + std::to_string(kLeast) +
+           " to " + std::to_string(kMost) + " bits, -" +
+           std::to_string(kMostFraction) + " to " +
            std::to_string(kMostFraction) + " of them fraction; " + why;
   };
   if (!format.isFixed())

@@ -80,9 +80,8 @@ private:
   void visitElementwise(mlir::Operation *op, Lazy in);
   bool applyConstant(mlir::Operation *op, LazyTensor &t, const ExactConstant &c,
                      bool constantFirst);
-  std::optional<std::vector<int64_t>> refined(mlir::Operation *op,
-                                              LazyTensor &t,
-                                              llvm::ArrayRef<int64_t> map);
+  std::optional<std::vector<int64_t>>
+  refined(mlir::Operation *op, LazyTensor &t, llvm::ArrayRef<int64_t> map);
   /// A constant operand's value for each channel of `t`, or one for all; null
   /// if it varies within a channel. May reshape and expand `t`.
   std::optional<std::vector<Real>> constantPerChannel(mlir::Operation *op,

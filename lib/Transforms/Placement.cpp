@@ -142,7 +142,7 @@ private:
   void findNetwork();
 
   func::FuncOp function;
-  const bool outputs; ///< graph outputs are rounded, too
+  const bool outputs;        ///< graph outputs are rounded, too
   DenseSet<Value> inNetwork; ///< computed from what the network takes, by it
   ConstantEvaluator constants;
   Placement placement;

@@ -191,8 +191,7 @@ void Integerizer::noteHost(Operation *op) {
     return;
   auto found = reasons.find(op);
   Refusal entry = found != reasons.end() ? found->second : whyHost(op);
-  auto [known, isNew] =
-      hostEntries.try_emplace(entry.node, stats.host.size());
+  auto [known, isNew] = hostEntries.try_emplace(entry.node, stats.host.size());
   if (isNew)
     stats.host.push_back(entry);
   else if (Refusal &before = stats.host[known->second]; before.reason.empty())
@@ -533,8 +532,8 @@ void Integerizer::nameResults() {
   DenseMap<Value, StringAttr> given;
   auto end = cast<func::ReturnOp>(model.getBody().front().back());
   for (auto [i, v] : llvm::enumerate(end.getOperands())) {
-    auto name = model.getResultAttrOfType<StringAttr>(unsigned(i),
-                                                      "rhizome.name");
+    auto name =
+        model.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
     for (Value at = v; name && at;) {
       given.try_emplace(at, name);
       Operation *op = at.getDefiningOp();
@@ -556,8 +555,8 @@ void Integerizer::nameResults() {
         for (Value v : values)
           if (name.empty())
             name = tensorName(v.getLoc());
-        name = names.own(name.empty() ? "result" + std::to_string(results)
-                                      : name);
+        name =
+            names.own(name.empty() ? "result" + std::to_string(results) : name);
       }
       region->function.setResultAttr(unsigned(i), "rhizome.name",
                                      builder.getStringAttr(name));

@@ -241,8 +241,8 @@ Error Runs::execute(const PlannedNode &node, const std::string &folder,
   wanted.writable = {root};
   wanted.programs = Confinement::Programs::Any;
   wanted.isLarge = true;
-  if (Error error = package.confinement(std::move(wanted))
-                        .moveInto(process.confinement))
+  if (Error error =
+          package.confinement(std::move(wanted)).moveInto(process.confinement))
     return error;
   using namespace std::chrono;
   const auto begin = steady_clock::now();
@@ -350,21 +350,20 @@ Error Runs::place(const PlannedNode &node, const std::string &to) {
                           .moveInto(project))
       return refuse(std::move(error));
   const bool isKernels = plan.kernel && plan.kernel->system;
-  auto files = filesOf(node, *device, node.clockMhz, ignored,
-                       nodeConfiguration(plan, node),
-                       project ? &*project : nullptr,
-                       isKernels ? &*plan.kernel->system : nullptr);
+  auto files =
+      filesOf(node, *device, node.clockMhz, ignored,
+              nodeConfiguration(plan, node), project ? &*project : nullptr,
+              isKernels ? &*plan.kernel->system : nullptr);
   if (!files)
     return refuse(files.takeError());
   if (Error error = makeFolders(to + "/rtl"))
     return error;
   for (const auto *list : {&node.rtl, &node.simulationModels})
     for (const std::string &name : *list) {
-      if (Error error =
-              makeFolders(to + "/rtl", sys::path::parent_path(name)))
+      if (Error error = makeFolders(to + "/rtl", sys::path::parent_path(name)))
         return error;
-      if (Error error = copyFile(package.rtlPath(node) + "/" + name,
-                                 to + "/rtl/" + name))
+      if (Error error =
+              copyFile(package.rtlPath(node) + "/" + name, to + "/rtl/" + name))
         return error;
     }
   if (Error error = package.copyImages(node, to + "/rtl"))

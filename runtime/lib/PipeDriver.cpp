@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -160,10 +159,10 @@ private:
     std::thread([&] {
       if (options.confine)
         refused = options.confine(options.folder);
-      failed = refused.empty() ? posix_spawnp(&child, words[0], &actions,
-                                              &attributes, words.data(),
-                                              environ)
-                               : EPERM;
+      failed = refused.empty()
+                   ? posix_spawnp(&child, words[0], &actions, &attributes,
+                                  words.data(), environ)
+                   : EPERM;
     }).join();
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -173,10 +172,9 @@ private:
       child = 0;
       return {Fault::Unsupported,
               "the program '" + options.command[0] + "' cannot be started: " +
-                  (refused.empty()
-                       ? std::string(std::strerror(failed)) + "; " +
-                             terms.missing
-                       : refused)};
+                  (refused.empty() ? std::string(std::strerror(failed)) + "; " +
+                                         terms.missing
+                                   : refused)};
     }
     fcntl(line, F_SETFL, fcntl(line, F_GETFL) | O_NONBLOCK);
     return {};

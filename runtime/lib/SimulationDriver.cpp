@@ -234,10 +234,10 @@ private:
     int failed = inThread([&] {
       if (options.confine)
         refused = options.confine(work);
-      return refused.empty() ? posix_spawn(&child, options.program.c_str(),
-                                           &actions, nullptr, words.data(),
-                                           environ)
-                             : EPERM;
+      return refused.empty()
+                 ? posix_spawn(&child, options.program.c_str(), &actions,
+                               nullptr, words.data(), environ)
+                 : EPERM;
     });
     posix_spawn_file_actions_destroy(&actions);
     ::close(held);
@@ -248,8 +248,8 @@ private:
       ::close(pipe);
       pipe = -1;
       return {Fault::Gone,
-              "cannot start '" + options.program + "': " +
-                  (refused.empty() ? std::strerror(failed) : refused)};
+              "cannot start '" + options.program +
+                  "': " + (refused.empty() ? std::strerror(failed) : refused)};
     }
     return {};
   }

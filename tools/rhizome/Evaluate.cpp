@@ -33,33 +33,31 @@ static llvm::json::Object toJson(const EvaluateRequest &request,
     return labeled ? llvm::json::Value(value) : llvm::json::Value(nullptr);
   };
   for (const Accuracy &form : result.forms)
-    forms.push_back(
-        llvm::json::Object{{"form", form.form},
-                           {"frames", form.frames},
-                           {"correct", ofLabels(form.correct)},
-                           {"accuracy",
-                            ofLabels(share(form.correct, form.frames))},
-                           {"top_correct", ofLabels(form.topCorrect)},
-                           {"same_class", ofLabels(form.sameClass)},
-                           {"integer_correct",
-                            ofLabels(form.integerCorrect)},
-                           {"seconds", form.seconds},
-                           {"frame_us", form.frameUs}});
+    forms.push_back(llvm::json::Object{
+        {"form", form.form},
+        {"frames", form.frames},
+        {"correct", ofLabels(form.correct)},
+        {"accuracy", ofLabels(share(form.correct, form.frames))},
+        {"top_correct", ofLabels(form.topCorrect)},
+        {"same_class", ofLabels(form.sameClass)},
+        {"integer_correct", ofLabels(form.integerCorrect)},
+        {"seconds", form.seconds},
+        {"frame_us", form.frameUs}});
   for (const auto &row : result.confusion)
     confusion.push_back(llvm::json::Array(row));
   for (const EvaluateResult::Layer &layer : result.layers)
     layers.push_back(llvm::json::Object{
         {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}});
   const Accuracy &first = result.forms.front();
-  llvm::json::Object object{{"ok", result.refused.empty()},
-                            {"frames", first.frames},
-                            {"correct", ofLabels(first.correct)},
-                            {"accuracy",
-                             ofLabels(share(first.correct, first.frames))},
-                            {"seconds", first.seconds},
-                            {"forms", std::move(forms)},
-                            {"confusion", std::move(confusion)},
-                            {"layers", std::move(layers)}};
+  llvm::json::Object object{
+      {"ok", result.refused.empty()},
+      {"frames", first.frames},
+      {"correct", ofLabels(first.correct)},
+      {"accuracy", ofLabels(share(first.correct, first.frames))},
+      {"seconds", first.seconds},
+      {"forms", std::move(forms)},
+      {"confusion", std::move(confusion)},
+      {"layers", std::move(layers)}};
   reportQuantization(request.model, object);
   reportSaturation(result.saturation, object);
   return object;

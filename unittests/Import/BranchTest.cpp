@@ -91,9 +91,7 @@ TEST(ImportIf, AConditionThatIsComputedIsRefused) {
 // Resize
 //===----------------------------------------------------------------------===//
 
-int64_t floorOf(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && a < 0);
-}
+int64_t floorOf(int64_t a, int64_t b) { return a / b - (a % b != 0 && a < 0); }
 
 /// The nearest element to a / b.
 int64_t nearestTo(int64_t a, int64_t b, const std::string &mode) {
@@ -111,8 +109,8 @@ std::pair<int64_t, int64_t> coordinate(const std::string &mode, int64_t x,
   if (mode == "asymmetric")
     return {x * n, m};
   if (mode == "align_corners")
-    return m > 1 ? std::pair(x * (n - 1), m - 1) : std::pair<int64_t, int64_t>(
-                                                       0, 1);
+    return m > 1 ? std::pair(x * (n - 1), m - 1)
+                 : std::pair<int64_t, int64_t>(0, 1);
   if (mode == "pytorch_half_pixel" && m == 1)
     return {0, 1};
   if (mode == "tf_half_pixel_for_nn")
@@ -121,13 +119,20 @@ std::pair<int64_t, int64_t> coordinate(const std::string &mode, int64_t x,
 }
 
 TEST(ImportResize, NearestBySizesIsExact) {
-  for (const char *by : {"half_pixel", "pytorch_half_pixel", "asymmetric",
-                         "align_corners", "half_pixel_symmetric",
-                         "tf_half_pixel_for_nn"})
+  for (const char *by :
+       {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners",
+        "half_pixel_symmetric", "tf_half_pixel_for_nn"})
     for (const char *mode :
          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
-      for (auto [n, m] : {std::pair<int64_t, int64_t>{20, 6}, {20, 12}, {6, 20},
-                          {1, 5}, {7, 1}, {9, 14}, {10, 4}, {3, 7}, {14, 20}}) {
+      for (auto [n, m] : {std::pair<int64_t, int64_t>{20, 6},
+                          {20, 12},
+                          {6, 20},
+                          {1, 5},
+                          {7, 1},
+                          {9, 14},
+                          {10, 4},
+                          {3, 7},
+                          {14, 20}}) {
         ModelBuilder b;
         b.input("x", {1, 1, 1, n});
         b.int64s("sizes", {1, 1, 1, m});
@@ -142,8 +147,8 @@ TEST(ImportResize, NearestBySizesIsExact) {
           x.push_back(float(k));
         for (int64_t k = 0; k < m; ++k) {
           auto [num, den] = coordinate(by, k, n, m);
-          expected.push_back(float(
-              std::clamp<int64_t>(nearestTo(num, den, mode), 0, n - 1)));
+          expected.push_back(
+              float(std::clamp<int64_t>(nearestTo(num, den, mode), 0, n - 1)));
         }
         EXPECT_EQ(valuesOf(i, {x}), expected)
             << by << " " << mode << " " << n << " to " << m;

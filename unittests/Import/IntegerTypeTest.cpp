@@ -26,8 +26,7 @@ Ints intsOf(Imported &i, const std::vector<float> &x) {
 std::string typeOfOutput(Imported &i) {
   if (!i.module)
     return i.text();
-  auto type =
-      i.main().getResultAttrOfType<mlir::StringAttr>(0, "rhizome.type");
+  auto type = i.main().getResultAttrOfType<mlir::StringAttr>(0, "rhizome.type");
   return type ? type.str() : "";
 }
 
@@ -52,7 +51,10 @@ TEST(ImportIntegerTypes, ArithmeticAfterACastWrapsInTheDeclaredType) {
       {TensorProto::INT8, "int8", "Sub", 100, {-95, 0, 28, 20}},
       {TensorProto::INT8, "int8", "Mul", 3, {15, 44, -128, 104}},
       {TensorProto::INT16, "int16", "Mul", 300, {1500, 30000, 27136, -29536}},
-      {TensorProto::INT32, "int32", "Mul", 1 << 26,
+      {TensorProto::INT32,
+       "int32",
+       "Mul",
+       1 << 26,
        {5 << 26, int32_t(0x90000000), 0, int32_t(0xe0000000)}},
       {TensorProto::INT32, "int32", "Div", -7, {0, -14, 18, -17}},
       {TensorProto::INT8, "int8", "Mod", 7, {5, 2, 5, 1}},
@@ -127,7 +129,10 @@ TEST(ImportIntegerTypes, OutputsOfAnotherTypeThanDeclaredAreRefused) {
   m.ints("c", {}, TensorProto::INT32, {1});
   m.node("BitwiseAnd", {"x", "c"}, {"y"});
   m.output("y");
-  m.graph().mutable_output(0)->mutable_type()->mutable_tensor_type()
+  m.graph()
+      .mutable_output(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
       ->set_elem_type(TensorProto::INT8);
   Imported i(m);
   EXPECT_TRUE(i.contains("declared as int8, but the operations before it give "
@@ -142,8 +147,8 @@ TEST(ImportIntegerTypes, AKernelShapeThatContradictsTheWeights) {
   m.set(m.node("Conv", {"x", "w"}, {"y"}), "kernel_shape", {5, 5});
   m.output("y");
   Imported i(m);
-  EXPECT_TRUE(i.contains("its kernel_shape is [5, 5], its weights have")) <<
-      i.text();
+  EXPECT_TRUE(i.contains("its kernel_shape is [5, 5], its weights have"))
+      << i.text();
 }
 
 //===----------------------------------------------------------------------===//

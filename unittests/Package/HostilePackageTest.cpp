@@ -111,13 +111,12 @@ TEST(HostilePlan, EndingsThatMakeToolsRunAFileAreRefused) {
   auto refused = [](const std::string &field,
                     const std::function<void(Plan &)> &change) {
     std::string message = messageOf(change);
-    EXPECT_EQ(message.rfind("plan.nodes[0]." + field + ": ", 0), 0u)
-        << message;
+    EXPECT_EQ(message.rfind("plan.nodes[0]." + field + ": ", 0), 0u) << message;
     EXPECT_NE(message.find("must end in one of"), std::string::npos) << message;
   };
-  for (const char *name : {"zz.cpp", "zz.cc", "zz.c", "zz.o", "zz.a", "zz.so",
-                           "zz.vlt", "zz.f", "zz", "zz.sv.cpp", "zz.SV",
-                           "module.ys", "a/Makefile", "zz.hex"}) {
+  for (const char *name :
+       {"zz.cpp", "zz.cc", "zz.c", "zz.o", "zz.a", "zz.so", "zz.vlt", "zz.f",
+        "zz", "zz.sv.cpp", "zz.SV", "module.ys", "a/Makefile", "zz.hex"}) {
     refused("rtl[0]", [&](Plan &p) { p.nodes[0].rtl[0] = name; });
     refused("simulation_models[0]",
             [&](Plan &p) { p.nodes[0].simulationModels = {name}; });
@@ -125,11 +124,11 @@ TEST(HostilePlan, EndingsThatMakeToolsRunAFileAreRefused) {
             [&](Plan &p) { p.nodes[0].modules["rhz_cell"] = {name}; });
   }
   for (const char *name : {"a.sv", "a.txt", "a.cpp", "sub/a", "a.hex.so"})
-    refused("actors[0].config.WeightFile", [&](Plan &p) {
-      p.nodes[0].actors[0].config["WeightFile"] = name;
-    });
+    refused("actors[0].config.WeightFile",
+            [&](Plan &p) { p.nodes[0].actors[0].config["WeightFile"] = name; });
   for (const char *name : {"a.v", "a.svh", "sub/a.sv"})
-    EXPECT_EQ(messageOf([&](Plan &p) { p.nodes[0].rtl[0] = name; }), "accepted");
+    EXPECT_EQ(messageOf([&](Plan &p) { p.nodes[0].rtl[0] = name; }),
+              "accepted");
   for (const char *name : {"sub/a.mem", "012"})
     EXPECT_EQ(messageOf([&](Plan &p) {
                 p.nodes[0].actors[0].config["WeightFile"] = name;
@@ -329,8 +328,8 @@ TEST_F(HostileFolder, LinksAreRefused) {
     fs::path path = folder.path(std::string("m.rhz/") + name);
     fs::create_directories(path.parent_path());
     fs::create_symlink(folder.path("home"), path);
-    for (Changes changes : {Changes::Refuse, Changes::Accept, Changes::Trust,
-                            Changes::Ignore}) {
+    for (Changes changes :
+         {Changes::Refuse, Changes::Accept, Changes::Trust, Changes::Ignore}) {
       std::string said = message(changes);
       EXPECT_NE(said.find(std::string(name) + "' is a symbolic link"),
                 std::string::npos)
@@ -380,9 +379,9 @@ TEST_F(HostileFolder, ResultsAreWrittenAndRemovedWithoutLinks) {
   EXPECT_EQ(text(package.writeResult("a/x.json", "x")), "good");
   EXPECT_EQ(llvm::cantFail(package.readResult("a/x.json")), "x");
   EXPECT_EQ(text(package.emptyResults("a")), "good");
-  EXPECT_NE(text(package.readResult("a/x.json").takeError())
-                .find("cannot read"),
-            std::string::npos);
+  EXPECT_NE(
+      text(package.readResult("a/x.json").takeError()).find("cannot read"),
+      std::string::npos);
 }
 
 TEST_F(HostileFolder, OnlyPackagesAreReplaced) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What confined programs may do and what they may not, with a shell in the place
-// of a tool.
+// What confined programs may do and what they may not, with a shell in the
+// place of a tool.
 #include "rhizome/Support/Confine.h"
 #include "../TestFolder.h"
 #include "rhizome/Support/Tools.h"
@@ -39,7 +39,9 @@ protected:
     said(command);
     return status == "good";
   }
-  std::string home(const std::string &name) { return folder.path("home/" + name); }
+  std::string home(const std::string &name) {
+    return folder.path("home/" + name);
+  }
 
   TestFolder folder;
   Confinement confinement;
@@ -72,8 +74,7 @@ TEST_F(ConfineTest, NothingElseIsWrittenOrRead) {
         "cd '" + folder.path("home") + "' && cat secret"})
     EXPECT_FALSE(may(command)) << command;
   // These seem to succeed, without effect.
-  const auto before =
-      std::filesystem::status(home("secret")).permissions();
+  const auto before = std::filesystem::status(home("secret")).permissions();
   const auto time = std::filesystem::last_write_time(home("secret"));
   said("chmod 777 '" + home("secret") + "'; touch -d 2001-01-01 '" +
        home("secret") + "'; truncate -s 0 '" + home("secret") + "'");

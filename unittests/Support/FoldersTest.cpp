@@ -50,18 +50,18 @@ TEST_F(FoldersTest, LinksAreRefusedByName) {
     EXPECT_NE(text(makeFolders(folder.path("inside"), path))
                   .find("inside/folder' is a symbolic link"),
               std::string::npos);
-    EXPECT_NE(text(readFileBelow(folder.path("inside"),
-                                 std::string(path) + "/file")
-                       .takeError())
-                  .find("is a symbolic link"),
-              std::string::npos);
+    EXPECT_NE(
+        text(readFileBelow(folder.path("inside"), std::string(path) + "/file")
+                 .takeError())
+            .find("is a symbolic link"),
+        std::string::npos);
   }
   EXPECT_NE(text(readFileBelow(folder.path("inside"), "file").takeError())
                 .find("is a symbolic link"),
             std::string::npos);
-  EXPECT_NE(text(makeFolders(folder.path("inside"), "../out"))
-                .find("leads out of"),
-            std::string::npos);
+  EXPECT_NE(
+      text(makeFolders(folder.path("inside"), "../out")).find("leads out of"),
+      std::string::npos);
   EXPECT_NE(text(copyFile(folder.path("inside/file"), folder.path("copy")))
                 .find("is a symbolic link"),
             std::string::npos);
@@ -76,9 +76,9 @@ TEST_F(FoldersTest, SpecialFilesAndDeepFoldersAreRefused) {
   EXPECT_NE(text(readFileBelow(folder.path("outside"), "pipe").takeError())
                 .find("it is no file"),
             std::string::npos);
-  EXPECT_NE(text(writeBytes(folder.path("outside/pipe"), "x"))
-                .find("cannot write"),
-            std::string::npos);
+  EXPECT_NE(
+      text(writeBytes(folder.path("outside/pipe"), "x")).find("cannot write"),
+      std::string::npos);
   std::string deep = "deep";
   for (int k = 0; k < 70; ++k)
     deep += "/d";
@@ -102,12 +102,13 @@ TEST_F(FoldersTest, WritingReplacesLinksAndOtherNames) {
   EXPECT_EQ(text(writeAtomically(folder.path("inside/atomic"), "new")), "good");
   EXPECT_FALSE(isLink(folder.path("inside/atomic")));
   link("outside/sub/file", "inside/copied");
-  EXPECT_EQ(text(copyFile(folder.path("inside/hard"),
-                          folder.path("inside/copied"))),
-            "good");
+  EXPECT_EQ(
+      text(copyFile(folder.path("inside/hard"), folder.path("inside/copied"))),
+      "good");
   EXPECT_EQ(folder.read("inside/copied"), "new");
-  EXPECT_NE(text(writeBytes(folder.path("outside"), "new")).find("cannot write"),
-            std::string::npos);
+  EXPECT_NE(
+      text(writeBytes(folder.path("outside"), "new")).find("cannot write"),
+      std::string::npos);
   EXPECT_EQ(folder.read("outside/sub/file"), "precious");
 }
 
@@ -144,9 +145,9 @@ TEST_F(FoldersTest, FoldersAreMadeBelowWhatIsThere) {
   EXPECT_TRUE(std::filesystem::is_directory(*made));
   EXPECT_EQ(text(removeTree(*made)), "good");
   setenv("TMPDIR", folder.path("nowhere").c_str(), 1);
-  EXPECT_NE(text(makeTemporaryFolder("x").takeError())
-                .find("TMPDIR says where"),
-            std::string::npos);
+  EXPECT_NE(
+      text(makeTemporaryFolder("x").takeError()).find("TMPDIR says where"),
+      std::string::npos);
   unsetenv("TMPDIR");
 }
 } // namespace

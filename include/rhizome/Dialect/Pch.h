@@ -4,12 +4,13 @@
 // nothing; every file still includes what it uses.
 #pragma once
 
+#include "rhizome/Support/Pch.h"
+
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
-#include "rhizome/Support/Pch.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Parallel.h"

@@ -48,7 +48,8 @@ struct ImportOptions {
   };
   Limits limits;
   /// The host computes all integers, in their own types, and the network none:
-  /// for models of which it would compute some in float32 (`kWideIntegersAttr`).
+  /// for models of which it would compute some in float32
+  /// (`kWideIntegersAttr`).
   bool integersOnHost = false;
 };
 

@@ -10,7 +10,6 @@
 namespace rhizome::model {
 /// As parseNetworkFormat, of a tensor that may be an output of the model: these
 /// may be wider.
-std::optional<numeric::Format> parseTensorFormat(llvm::StringRef text,
-                                                 std::string &error,
-                                                 std::string &note);
+std::optional<numeric::Format>
+parseTensorFormat(llvm::StringRef text, std::string &error, std::string &note);
 } // namespace rhizome::model

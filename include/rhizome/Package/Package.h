@@ -54,8 +54,7 @@ public:
   /// Removes a result; nothing there is success.
   llvm::Error removeResult(llvm::StringRef relative) const;
   /// Writes results(relative) and makes its folder.
-  llvm::Error writeResult(llvm::StringRef relative,
-                          llvm::StringRef text) const;
+  llvm::Error writeResult(llvm::StringRef relative, llvm::StringRef text) const;
   llvm::Expected<std::string> readResult(llvm::StringRef relative) const;
   /// Whether its code may do all that the user may: --trust.
   bool isTrusted() const { return trusted; }

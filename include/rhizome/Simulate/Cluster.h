@@ -57,8 +57,8 @@ llvm::Expected<ClusterResult> simulateCluster(
 /// driver 'mpi'.
 struct RankJob {
   std::vector<std::string> command;
-  std::string folder;                ///< the caller's to remove
-  std::vector<KeptFiles::Held> held; ///< keep the designs in place
+  std::string folder;                     ///< the caller's to remove
+  std::vector<KeptFiles::Held> held;      ///< keep the designs in place
   std::optional<Confinement> confinement; ///< with which it is started
   double buildSeconds = 0;
 };

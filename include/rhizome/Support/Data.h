@@ -54,7 +54,18 @@ llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
 /// In which type a file holds a tensor: its own (int64 or float32), or one of
 /// whole numbers.
-enum class StoredType : uint8_t { Own, Bool, I8, U8, I16, U16, I32, U32, I64, U64 };
+enum class StoredType : uint8_t {
+  Own,
+  Bool,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64
+};
 /// That of an integer type by its name in ONNX; those of 4 bits become bytes.
 StoredType storedType(llvm::StringRef name);
 

@@ -23,8 +23,8 @@ using mlir::Value;
 /// becomes an address or a divisor (`Scalars::index`, `Scalars::divisor`). The
 /// interpreter and machine code stop where it does not hold.
 struct Check {
-  std::string node; ///< of the model
-  std::string what; ///< "index"
+  std::string node;       ///< of the model
+  std::string what;       ///< "index"
   int64_t lo = 0, hi = 0; ///< what it may be; anything but 0 if lo > hi
 
   /// The check of an operation in a loop's body; nullopt if it is none. Its

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a vendor's tool over a package's RTL with build files that are made anew
-// from the plan, in results/<flow>, and reads its reports. What a tool's command and reports look
-// like is in its flow.json.
+// from the plan, in results/<flow>, and reads its reports. What a tool's
+// command and reports look like is in its flow.json.
 #pragma once
 
 #include "rhizome/Vendor/Vendor.h"

@@ -250,11 +250,11 @@ static std::string outputType(Place &place, const onnx::ValueInfoProto &output,
   if (!isWholeType(type))
     return "";
   if (said && said != type && isWholeType(said))
-    place.refuse(formatv("this graph output is declared as {0}, but the "
-                         "operations before it give {1}",
-                         typeName(said), typeName(type)),
-                 formatv("declare it as {0}, or put a Cast before it",
-                         typeName(type)));
+    place.refuse(
+        formatv("this graph output is declared as {0}, but the "
+                "operations before it give {1}",
+                typeName(said), typeName(type)),
+        formatv("declare it as {0}, or put a Cast before it", typeName(type)));
   return typeName(type);
 }
 

@@ -83,9 +83,9 @@ LogicalResult onhost::branch(NodeContext &node) {
   for (auto [i, output] : llvm::enumerate(proto->output())) {
     TensorRef t = inner.lookup(output.name());
     if (!t || t->unknown)
-      return node.refuse(formatv("its branch does not give '{0}'",
-                                 output.name()),
-                         "export the model anew");
+      return node.refuse(
+          formatv("its branch does not give '{0}'", output.name()),
+          "export the model anew");
     if (failed(node.setResult(i, t)))
       return failure();
   }

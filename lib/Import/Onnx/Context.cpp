@@ -151,8 +151,7 @@ std::optional<int64_t> NodeContext::axisAttribute(int64_t fallback,
 
 LogicalResult NodeContext::setResult(size_t i, TensorRef t) {
   std::optional<int64_t> count = elementCount(t->shape);
-  if (count == 0 && !t->isConstant())
-  {
+  if (count == 0 && !t->isConstant()) {
     // Of what holds nothing, the shape is all.
     auto nothing = std::make_shared<HostTensor>();
     nothing->type = typeOf(t);

@@ -17,9 +17,9 @@ using onnx::NodeProto;
 
 /// Operations that only move their first input's elements.
 static bool moves(const NodeProto &n) {
-  static const StringRef ops[] = {"Identity",  "Reshape", "Transpose",
-                                  "Flatten",   "Squeeze", "Unsqueeze",
-                                  "Slice",     "Gather",  "MaxPool"};
+  static const StringRef ops[] = {"Identity", "Reshape", "Transpose",
+                                  "Flatten",  "Squeeze", "Unsqueeze",
+                                  "Slice",    "Gather",  "MaxPool"};
   return llvm::is_contained(ops, StringRef(n.op_type())) &&
          n.output_size() == 1;
 }

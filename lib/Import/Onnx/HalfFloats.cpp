@@ -118,9 +118,10 @@ static HostRef roundedConstant(const GraphTensor &t, int type) {
          ++d)
       inner *= t.shape[d];
     for (auto [i, v] : llvm::enumerate(values)) {
-      const size_t at = step.axis < 0 ? 0
-                                      : size_t(int64_t(i) / inner %
-                                               t.shape[size_t(step.axis)]);
+      const size_t at =
+          step.axis < 0
+              ? 0
+              : size_t(int64_t(i) / inner % t.shape[size_t(step.axis)]);
       const auto scale = float(step.scale[at]);
       const auto zero = double(step.zeroPoint[at]);
       if (step.quantize)

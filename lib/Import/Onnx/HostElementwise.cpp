@@ -104,12 +104,11 @@ LogicalResult onhost::unary(NodeContext &node) {
   if (type == TensorProto::UINT64 && node.op() == "Abs")
     return give(node, 0, x, type);
   if (type == TensorProto::UINT64 && node.op() == "Sign")
-    return give(node, 0,
-                eachOf(node, {x}, type,
-                       [&](Scalars &s, ValueRange a) {
-                         return s.flag(s.truth(a[0]));
-                       }),
-                type);
+    return give(
+        node, 0,
+        eachOf(node, {x}, type,
+               [&](Scalars &s, ValueRange a) { return s.flag(s.truth(a[0])); }),
+        type);
   if (found->second.realOnly && !Loops::isReal(x))
     return node.refuse(
         formatv("its input has the element type {0}, for which {1} "
@@ -271,9 +270,8 @@ Value importer::computeBinary(NodeContext &node, StringRef op, Value x, Value y,
   // Constant divisors are seen.
   TensorRef divisor = node.input(1);
   bool isHarmless = divisor && divisor->isPlainConstant() &&
-                    llvm::none_of(divisor->constant->ints, [](int64_t v) {
-                      return v == 0 || v == -1;
-                    });
+                    llvm::none_of(divisor->constant->ints,
+                                  [](int64_t v) { return v == 0 || v == -1; });
   BinaryForm form{isUnsigned(type),
                   node.getString("direction", "LEFT") != "LEFT",
                   node.getInt("fmod", 0) != 0, !isHarmless};

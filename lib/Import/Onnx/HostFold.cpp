@@ -61,9 +61,9 @@ void importer::foldResults(NodeContext &node) {
       // Of each scalar in the body, and what it takes to begin.
       const int64_t each =
           1 + int64_t(loop.getBlock()->getOperations().size()) / 4;
-      cost += trips *
-              (ShapedType::getNumElements(loop.getStaticLoopRanges()) * each +
-               256);
+      cost +=
+          trips *
+          (ShapedType::getNumElements(loop.getStaticLoopRanges()) * each + 256);
     });
   }
   if (results.empty() || cost > kFoldingWork)

@@ -300,8 +300,7 @@ LogicalResult onhost::reverse(NodeContext &node) {
   const Shape &from = node.input(0)->shape;
   if (Loops::isReal(lengths) || node.input(1)->shape != Shape{from[batch]})
     return node.refuse(formatv("its lengths {0} do not fit its input {1}",
-                               describe(node.input(1)->shape),
-                               describe(from)));
+                               describe(node.input(1)->shape), describe(from)));
   int type = typeOf(node.input(0));
   Loops l = loops(node);
   Value counts = l.map({lengths}, l.whole(), [&](S &s, R a) {

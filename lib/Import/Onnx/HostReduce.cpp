@@ -85,8 +85,7 @@ LogicalResult onhost::reduce(NodeContext &node) {
                      [&](S &s, R a) {
                        return isUnsigned(type)
                                   ? a[0]
-                                  : s.max(a[0],
-                                          s.sub(s.number(0, a[0]), a[0]));
+                                  : s.max(a[0], s.sub(s.number(0, a[0]), a[0]));
                      }),
                 *axes);
   else if (op == "ReduceLogSum")
@@ -109,8 +108,8 @@ LogicalResult onhost::reduce(NodeContext &node) {
   out = wrapped(node, out, type); // sums and products
   if (op == "ReduceL2")
     out = each(out, [&](S &s, R a) {
-      Value v = real ? a[0]
-                     : s.toReal(a[0], isUnsigned(type), s.b.getF64Type());
+      Value v =
+          real ? a[0] : s.toReal(a[0], isUnsigned(type), s.b.getF64Type());
       v = s.apply<math::SqrtOp>(v);
       return real ? v : s.toWhole(v);
     });
@@ -127,8 +126,9 @@ LogicalResult onhost::arg(NodeContext &node) {
   SmallVector<bool> axes(node.input(0)->rank(), false);
   axes[*axis] = true;
   Loops l = loops(node);
-  Value out = l.argMax(x, axes, node.getInt("select_last_index", 0) != 0,
-                       node.op() == "ArgMin", isUnsigned(typeOf(node.input(0))));
+  Value out =
+      l.argMax(x, axes, node.getInt("select_last_index", 0) != 0,
+               node.op() == "ArgMin", isUnsigned(typeOf(node.input(0))));
   if (node.getInt("keepdims", 1) == 0)
     out = dropAxes(l, out, axes);
   return give(node, 0, out, TensorProto::INT64);

@@ -107,9 +107,8 @@ static void keepAspect(Extents &e, const Shape &from, bool isNotLarger) {
   }
   using llvm::DynamicAPInt;
   for (auto [i, axis] : llvm::enumerate(e.axes))
-    e.sizes[i] = double(int64_t(
-        floorDiv(best.num * DynamicAPInt(from[axis]) * 2 + best.den,
-                 best.den * 2)));
+    e.sizes[i] = double(int64_t(floorDiv(
+        best.num * DynamicAPInt(from[axis]) * 2 + best.den, best.den * 2)));
   e.aspect = best;
 }
 

@@ -155,8 +155,8 @@ static TensorRef boundedByWidths(NodeContext &node,
   auto shape = broadcast(ofBits, ofScale);
   shape = shape ? broadcast(*shape, ofZero) : shape;
   auto whole = shape ? broadcast(*shape, x->shape) : shape;
-  auto count = whole == std::optional(x->shape) ? elementCount(*shape)
-                                                : std::nullopt;
+  auto count =
+      whole == std::optional(x->shape) ? elementCount(*shape) : std::nullopt;
   if (!count || *count > kMaxFoldedElements)
     return refuse(formatv("its bit widths {0} do not fit {1}", describe(ofBits),
                           describe(x->shape)),
@@ -173,12 +173,12 @@ static TensorRef boundedByWidths(NodeContext &node,
            width = bits[besideElement(ofBits, *shape, i)];
     if (z != std::floor(z) || (width == 0 && z != 0))
       return refuse(formatv("its zero point holds the value {0}", z),
-                         "whole numbers are supported, and 0 beside a bit "
-                         "width of 0");
+                    "whole numbers are supported, and 0 beside a bit "
+                    "width of 0");
     if (isSigned && width == 1)
       return refuse("one of its bit widths is 1, with a sign",
-                         "several bit widths are supported if none of them is "
-                         "a signed single bit");
+                    "several bit widths are supported if none of them is "
+                    "a signed single bit");
     double lo = 0, hi = 0;
     if (width > 0) {
       num::IntType type =
@@ -199,11 +199,11 @@ static TensorRef boundedByWidths(NodeContext &node,
     bounded = constantTensor(node.context, values);
   } else if (x->isConstant()) {
     return refuse("it rounds a constant a second time, to several bit "
-                       "widths",
-                       "quantize the constant once");
+                  "widths",
+                  "quantize the constant once");
   } else {
-    bounded = emitBinaryTensors(node, "Max", x,
-                                constantTensor(node.context, low));
+    bounded =
+        emitBinaryTensors(node, "Max", x, constantTensor(node.context, low));
     bounded = bounded ? emitBinaryTensors(node, "Min", bounded,
                                           constantTensor(node.context, high))
                       : nullptr;

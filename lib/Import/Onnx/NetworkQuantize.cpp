@@ -255,9 +255,9 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
         "activations get one scale for all frames, and its weights keep their "
         "codes");
   if (!step.type) {
-    return node.refuse(formatv("its input has the element type {0}",
-                               typeName(typeOf(x))),
-                       "integers of 8, 16 and 32 bits are supported");
+    return node.refuse(
+        formatv("its input has the element type {0}", typeName(typeOf(x))),
+        "integers of 8, 16 and 32 bits are supported");
   }
   if (TensorRef zero = node.input(2);
       zero && zero->constant && zero->constant->type != typeOf(x) &&

@@ -113,8 +113,9 @@ static LogicalResult readMode(NodeContext &node, bool isUpsample, Resizing &r) {
                                     "pytorch_half_pixel",
                                     "half_pixel_symmetric", "half_pixel"};
   static const StringRef modes[] = {"nearest", "linear", "bilinear"};
-  if (llvm::is_contained(known, r.coordinates) && SourceLine::isMode(r.nearest) &&
-      llvm::is_contained(modes, r.mode) && node.getInt("antialias", 0) == 0 &&
+  if (llvm::is_contained(known, r.coordinates) &&
+      SourceLine::isMode(r.nearest) && llvm::is_contained(modes, r.mode) &&
+      node.getInt("antialias", 0) == 0 &&
       node.getString("keep_aspect_ratio_policy", "stretch") == "stretch")
     return success();
   return node.refuse(formatv("its mode is '{0}' with '{1}', '{2}'", r.mode,
@@ -192,8 +193,7 @@ static LogicalResult resizeNearest(NodeContext &node, const Resizing &r) {
       continue;
     Resampling how{r.mode, r.coordinates, r.nearest};
     SourceLine line(how, from, to,
-                    r.bySize ? Ratio::of(to, from)
-                             : Ratio::of(r.scales[axis]));
+                    r.bySize ? Ratio::of(to, from) : Ratio::of(r.scales[axis]));
     if (isTooLong(node, to))
       return failure();
     std::vector<int64_t> indices;

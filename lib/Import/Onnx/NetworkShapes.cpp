@@ -359,9 +359,9 @@ static LogicalResult castReal(NodeContext &node, const TensorRef &x, int to) {
   if (node.state.integersOnHost)
     return node.refuse("the host computes the model's integers, which float32 "
                        "does not hold");
-  RealInterval range = x->whole ? RealInterval{double(x->whole->first),
-                                               double(x->whole->second)}
-                                : boundsOf(node, x);
+  RealInterval range =
+      x->whole ? RealInterval{double(x->whole->first), double(x->whole->second)}
+               : boundsOf(node, x);
   if (!range.isWithin(double(bounds.first), double(bounds.second)))
     return node.refuse(
         formatv("it casts numbers from {0} to {1} to {2}, which does not hold "

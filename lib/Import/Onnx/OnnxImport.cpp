@@ -29,8 +29,9 @@ static std::string openDimensions(const Graph &graph,
         names += (names.empty() ? "" : ", ") +
                  (dim.dim_param().empty() ? "axis " + std::to_string(axis)
                                           : dim.dim_param());
-      sizes += (axis ? "," : "") +
-               std::to_string(!isOpen ? dim.dim_value() : axis ? 64 : 1);
+      sizes += (axis ? "," : "") + std::to_string(!isOpen ? dim.dim_value()
+                                                  : axis  ? 64
+                                                          : 1);
     }
     if (!names.empty())
       return llvm::formatv("{0} of the input '{1}' {2} not given and taken as "

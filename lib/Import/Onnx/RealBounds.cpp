@@ -3,6 +3,7 @@
 // take the signs of constant weights into account. Whatever is not listed has
 // no bounds.
 #include "RealBounds.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -119,14 +120,14 @@ static R normalized(osa::BatchNormOp op, R x) {
        mean = osa::floatValues(op.getMean()),
        variance = osa::floatValues(op.getVariance());
   std::optional<R> all;
-  size_t count = std::max({gamma.size(), beta.size(), mean.size(),
-                           variance.size()});
+  size_t count =
+      std::max({gamma.size(), beta.size(), mean.size(), variance.size()});
   for (size_t c = 0; c < count; ++c) {
     auto at = [&](const std::vector<float> &v) {
       return double(v[c % v.size()]);
     };
-    double gain = at(gamma) /
-                  std::sqrt(at(variance) + op.getEpsilon().convertToDouble());
+    double gain =
+        at(gamma) / std::sqrt(at(variance) + op.getEpsilon().convertToDouble());
     R here = sum(product(sum(x, {-at(mean), -at(mean)}), {gain, gain}),
                  {at(beta), at(beta)});
     all = all ? hull(*all, here) : here;
@@ -158,15 +159,15 @@ static R boundsOf(Operation *op, ArrayRef<R> in) {
         return weighted(in[0], dense.getWeights(), dense.getBias());
       })
       .Case<osa::MatmulOp>([&](auto matmul) {
-        auto depth = double(
-            cast<RankedTensorType>(matmul.getLhs().getType()).getShape().back());
+        auto depth = double(cast<RankedTensorType>(matmul.getLhs().getType())
+                                .getShape()
+                                .back());
         return product(product(in[0], in[1]), {depth, depth});
       })
       .Case<osa::BatchNormOp>([&](auto op) { return normalized(op, in[0]); })
       .Case<osa::AddOp>([&](auto) { return sum(in[0], in[1]); })
-      .Case<osa::SubOp>([&](auto) {
-        return sum(in[0], {-in[1].hi, -in[1].lo});
-      })
+      .Case<osa::SubOp>(
+          [&](auto) { return sum(in[0], {-in[1].hi, -in[1].lo}); })
       .Case<osa::MulOp>([&](auto) { return product(in[0], in[1]); })
       .Case<osa::DivOp>([&](auto) -> R {
         if (in[1].lo <= 0 && in[1].hi >= 0)
@@ -218,7 +219,12 @@ static R boundsOf(Operation *op, ArrayRef<R> in) {
       })
       .Case<osa::MaxPoolOp, osa::ReshapeOp, osa::TransposeOp, osa::GatherOp>(
           [&](auto) { return in[0]; })
-      .Default([](Operation *) { return R(); });
+      .Default([](Operation *other) -> R {
+        num::IntType type = other->getNumResults()
+                                ? num::elementInt(other->getResult(0).getType())
+                                : num::IntType();
+        return type ? R{double(type.getLo()), double(type.getHi())} : R();
+      });
 }
 
 RealInterval RealBounds::of(Value v) {

@@ -13,7 +13,9 @@ namespace rhizome::importer {
 struct RealInterval {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
-  bool isWithin(double low, double high) const { return lo >= low && hi <= high; }
+  bool isWithin(double low, double high) const {
+    return lo >= low && hi <= high;
+  }
 };
 
 /// Intervals of real-level values, each computed once.

@@ -43,12 +43,10 @@ static std::vector<std::vector<StringRef>> lastReads(const Graph &graph) {
   return of;
 }
 
-OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
-                                            const Graph &graph,
-                                            StringRef directory,
-                                            const ImportOptions &options,
-                                            Refusals &refusals,
-                                            bool &needsExactIntegers) {
+OwningOpRef<ModuleOp>
+importer::importGraph(MLIRContext *context, const Graph &graph,
+                      StringRef directory, const ImportOptions &options,
+                      Refusals &refusals, bool &needsExactIntegers) {
   context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
                        arith::ArithDialect, linalg::LinalgDialect,
                        math::MathDialect, scf::SCFDialect,

@@ -78,8 +78,8 @@ void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
   TensorRef &out = node.results[0];
   out = std::make_shared<GraphTensor>(*out);
   out->whole = bounds;
-  auto from = llvm::find_if(
-      node.inputs, [](const TensorRef &t) { return t && t->whole; });
+  auto from = llvm::find_if(node.inputs,
+                            [](const TensorRef &t) { return t && t->whole; });
   if (from != node.inputs.end())
     out->onnx = typeOf(*from);
 }
@@ -89,10 +89,10 @@ void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
 static LogicalResult settleComputed(NodeContext &node, int type) {
   auto holds = wholeRange(type);
   RealInterval range = boundsOf(node, node.results[0]);
-  const double low = double(std::max(holds ? holds->first : 0,
-                                     kWideIntegers.first)),
-               high = double(std::min(holds ? holds->second : 0,
-                                      kWideIntegers.second));
+  const double low = double(
+                   std::max(holds ? holds->first : 0, kWideIntegers.first)),
+               high = double(
+                   std::min(holds ? holds->second : 0, kWideIntegers.second));
   if (!holds || !range.isWithin(low, high))
     return node.refuse(formatv("its results from {0} to {1} may wrap around in "
                                "{2}",

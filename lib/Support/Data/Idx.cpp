@@ -110,11 +110,10 @@ llvm::Expected<NamedTensor> data::readTensorProto(const Input &input) {
         "give .npy, .npz, .pb, idx(.gz), PNG or JPEG");
   // 21 and 22 are newer than our protobuf classes.
   if (int type = proto.data_type(); type == 21 || type == 22)
-    return input.fail(llvm::Twine("its elements are ") +
-                          (type == 22 ? "int4" : "uint4") +
-                          ", two of which share a byte",
-                      llvm::Twine("store it as ") +
-                          (type == 22 ? "int8" : "uint8"));
+    return input.fail(
+        llvm::Twine("its elements are ") + (type == 22 ? "int4" : "uint4") +
+            ", two of which share a byte",
+        llvm::Twine("store it as ") + (type == 22 ? "int8" : "uint8"));
   std::optional<Element> element = elementOf(proto.data_type());
   if (!element)
     return input.fail("the ONNX element type " +
