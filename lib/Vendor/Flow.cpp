@@ -187,7 +187,7 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
   return result;
 }
 
-Expected<std::vector<FlowFile>>
+Expected<std::vector<vendor::FlowFile>>
 vendor::filesOf(const PlannedNode &node, const Device &device, double clockMhz,
                 std::vector<std::string> &notes,
                 const std::vector<uint16_t> &configuration,
