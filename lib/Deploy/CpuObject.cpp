@@ -142,7 +142,7 @@ std::string tablesText(const HostModel &model,
       continue;
     os << "const rhz_cpu_check checks" << k << "[] = {\n";
     for (const host::Check &check : all)
-      os << "    {" << literalOf(check.node) << ", " << literalOf(check.what)
+      os << "    {" << cString(check.node) << ", " << cString(check.what)
          << ", " << digitsOf(check.lo) << ", " << digitsOf(check.hi) << "},\n";
     os << "};\n";
   }

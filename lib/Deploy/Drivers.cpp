@@ -6,6 +6,7 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Folders.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/runtime/drivers.h"
 #include "llvm/Support/FileSystem.h"

@@ -11,6 +11,7 @@
 #include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Folders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
