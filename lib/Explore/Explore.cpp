@@ -422,12 +422,16 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
     if (failed(consider(tried)))
       return failure();
   }
-  // What is used once a frame anyway.
-  if (!lacking.blocks || !mayStream(cluster) ||
-      prices.streaming != Streaming::None || !relievesToStreamOnce(network))
+  // What the chip cannot hold, and what is used once a frame anyway.
+  if ((!fitsNothing() && !lacking.blocks) || !mayStream(cluster) ||
+      prices.streaming != Streaming::None ||
+      (!fitsNothing() && !relievesToStreamOnce(network)))
     return success();
   MemoryPrices tried = prices;
   tried.streaming = Streaming::Once;
+  // What is not streamed may also be too much for block RAM.
+  if (fitsNothing() && mayLoad)
+    tried.residents = Residents::Ultra;
   return consider(tried);
 }
 
@@ -490,6 +494,13 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
       failed(consider(usual)))
     return failure();
   const MemoryPrices widest = withEveryHome(prices);
+  // Readers that take turns at few banks wait longer than the solver counts:
+  // there only what is used once a frame is streamed, if that is enough.
+  constexpr int64_t kBanks = 4;
+  const bool hasBanks = mayStream(cluster) &&
+                        cluster.places[0].context.memories[0].banks >= kBanks;
+  if (!(fitsNothing() && hasBanks) && failed(relieve(prices)))
+    return failure();
   if (fitsNothing() && widest != usual) {
     // What fits in none of its homes fits in no choice of them: one question
     // tells, and its plan is the nearest.
@@ -500,8 +511,6 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
       return attempt(widest)->run();
     if (*helps)
       prices = widest;
-  } else if (failed(relieve(prices))) {
-    return failure();
   }
   // With every home, these choices are made for each layer.
   const bool hasEvery = prices == widest && widest != usual;
