@@ -537,7 +537,8 @@ void Integerizer::nameResults() {
     for (Value at = v; name && at;) {
       given.try_emplace(at, name);
       Operation *op = at.getDefiningOp();
-      at = isa_and_nonnull<osa::ReshapeOp, osa::TransposeOp>(op)
+      at = isa_and_nonnull<osa::DequantizeOp, osa::ReshapeOp,
+                           osa::TransposeOp>(op)
                ? op->getOperand(0)
                : Value();
     }
