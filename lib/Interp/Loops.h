@@ -94,7 +94,7 @@ public:
                      mlir::arith::ConstantOp, tensor::CollapseShapeOp,
                      tensor::ExpandShapeOp, tensor::CastOp,
                      tensor::ExtractSliceOp, tensor::InsertSliceOp,
-                     tensor::ExtractOp>(op) ||
+                     tensor::ExtractOp, tensor::InsertOp>(op) ||
            op->getName().getDialectNamespace() == "arith" ||
            op->getName().getDialectNamespace() == "math" ||
            op->getName().getDialectNamespace() == "num";
@@ -138,9 +138,12 @@ public:
       return move(op, of, *of(slice.getSource()), shapeOf(type), results.back(),
                   slice, true);
     }
-    if constexpr (Domain::hasIndices)
+    if constexpr (Domain::hasIndices) {
       if (auto element = llvm::dyn_cast<tensor::ExtractOp>(op))
         return extract(element, of, results);
+      if (auto element = llvm::dyn_cast<tensor::InsertOp>(op))
+        return insert(element, of, results);
+    }
     typename Domain::Context context;
     if (op->getNumOperands() > 3 || !domain.context(op, context))
       return unknown(op);
@@ -211,21 +214,43 @@ private:
     return llvm::success();
   }
 
-  /// One element of a tensor, outside of loops.
-  llvm::LogicalResult extract(mlir::tensor::ExtractOp op, Lookup of,
-                              llvm::SmallVectorImpl<Store> &results) {
+  /// The place of one element of a tensor; nothing, with a diagnostic, if it is
+  /// outside.
+  std::optional<int64_t> placeOf(mlir::Operation *op, mlir::Type tensor,
+                                 mlir::ValueRange indices, Lookup of) {
     int64_t place = 0;
-    for (auto [index, size] :
-         llvm::zip_equal(op.getIndices(), shapeOf(op.getTensor().getType()))) {
+    for (auto [index, size] : llvm::zip_equal(indices, shapeOf(tensor))) {
       const int64_t i = Domain::toIndex(first(*of(index)));
-      if (i < 0 || i >= size)
-        return op->emitOpError("reads outside a tensor: an index that the "
-                               "model computes is out of range");
+      if (i < 0 || i >= size) {
+        op->emitOpError(llvm::isa<mlir::tensor::InsertOp>(op) ? "writes"
+                                                              : "reads")
+            << " outside a tensor: an index that the model computes is out of "
+               "range";
+        return std::nullopt;
+      }
       place = place * size + i;
     }
+    return place;
+  }
+
+  /// One element of a tensor, outside of linalg.
+  llvm::LogicalResult extract(mlir::tensor::ExtractOp op, Lookup of,
+                              llvm::SmallVectorImpl<Store> &results) {
+    auto place = placeOf(op, op.getTensor().getType(), op.getIndices(), of);
+    if (!place)
+      return llvm::failure();
     results.push_back(domain.make(op.getType()));
     Domain::store(port(results.back()), 0,
-                  Domain::load(port(*of(op.getTensor())), place));
+                  Domain::load(port(*of(op.getTensor())), *place));
+    return llvm::success();
+  }
+  llvm::LogicalResult insert(mlir::tensor::InsertOp op, Lookup of,
+                             llvm::SmallVectorImpl<Store> &results) {
+    auto place = placeOf(op, op.getType(), op.getIndices(), of);
+    if (!place)
+      return llvm::failure();
+    results.push_back(*of(op.getDest()));
+    Domain::store(port(results.back()), *place, first(*of(op.getScalar())));
     return llvm::success();
   }
 

@@ -248,8 +248,9 @@ def kernel_modules(suite):
             suite.check((folder / f"{name}.c").exists(),
                         f"{name} as C99: {result.err}", result.command)
     outside = source("outside", LOOPS["jacobi"].replace("= 1 to 5", "= 0 to 5"))
-    refused(outside, command="run",
-            wanted=("outside.mlir:5:", "out of", "remedy"))
+    refused(outside, "--check", command="run",
+            wanted=("'affine.load'", "outside of a buffer",
+                    "an index is -1, the extent 6"))
 
     path = source("argmin", ARGMIN)
     x = np.random.default_rng(1).normal(size=(4, 5, 7)).astype(np.float32)
@@ -262,7 +263,7 @@ def kernel_modules(suite):
                 np.array_equal(np.load(outputs[1]), x.argmin(axis=2)),
                 f"two results {result.message}", result.command)
     refused(path, "--device", "xcu280", "-o", suite.work / "no",
-            wanted=("argmin.mlir:10:", "several results", "remedy"))
+            wanted=("argmin.mlir:10:", "no hardware is built yet", "remedy"))
     path = source("same", SAME)
     np.save(suite.work / "x.npy", np.arange(4, dtype=np.float32))
     result = suite.run("run", path, "--input", suite.work / "x.npy", "--check",
@@ -292,16 +293,10 @@ func.func @strange(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = bufferization.to_tensor %x : memref<4xf32> to tensor<4xf32>
   return %r : tensor<4xf32>
 }"""), command="run", wanted=("strange.mlir",))
-    refused(source("rank", """
-func.func @rank(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = tensor.rank %x : tensor<4xf32>
-  %v = tensor.dim %x, %r : tensor<4xf32>
-  return %x : tensor<4xf32>
-}"""), command="run", wanted=("rank.mlir:3:", "'tensor.rank'", "remedy"))
     refused(source("layout", """
 func.func @layout(%x: memref<4x4xf32, strided<[8, 1]>>) {
   return
-}"""), command="run", wanted=("layout of its own", "remedy"))
+}"""), command="run", wanted=("layout or a memory of its own", "remedy"))
 
 
 UNSIGNED = """
