@@ -847,13 +847,13 @@ TEST_F(KernelUnits, StagesOverlap) {
 std::string partOf(int64_t whole, int64_t part, int64_t stride) {
   return llvm::formatv(R"mlir(
 #same = affine_map<(i) -> (i)>
-func.func @part(%u: tensor<{0}xf64>) -> tensor<{1}xf64> {
+func.func @part(%u: tensor<{0}xf64>) -> tensor<{1}xf64> {{
   %part = tensor.extract_slice %u[0] [{1}] [{2}]
     : tensor<{0}xf64> to tensor<{1}xf64>
   %init = tensor.empty() : tensor<{1}xf64>
-  %w = linalg.generic {indexing_maps = [#same, #same],
+  %w = linalg.generic {{indexing_maps = [#same, #same],
       iterator_types = ["parallel"]} ins(%part : tensor<{1}xf64>)
-      outs(%init : tensor<{1}xf64>) {
+      outs(%init : tensor<{1}xf64>) {{
   ^bb0(%x: f64, %out: f64):
     %y = arith.addf %x, %x : f64
     linalg.yield %y : f64
