@@ -20,7 +20,8 @@ PROGRAMS = re.compile(
     r"^(rhizome|verilator(_bin(_dbg)?)?|perl|sh|dash|bash|make|ccache|"
     r"clang(\+\+)?(-\d+)?|[\w-]*g(\+\+|cc)(-\d+)?|cc1(plus)?|collect2|as|"
     r"ld(\.\w+)?|lld|mold|ar|[\w-]*ranlib|[\w-]*-(ar|ld|as)|llvm-ar(-\d+)?|"
-    r"iverilog|ivl|ivlpp|vvp|yosys|(yosys|berkeley)-abc|yosys-filterlib|nextpnr-ice40|"
+    r"iverilog|ivl|ivlpp|vvp|yosys|(yosys|berkeley)-abc|yosys-filterlib|"
+    r"nextpnr-ice40|"
     r"icepack|iceunpack|icebox_vlog|python3(\.\d+)?|env|uname|echo|mkdir|rm|cp|"
     r"mv|cat|touch|test|true|tclsh\S*|tool\.sh|vivado)$")
 COMMANDS = (
