@@ -426,8 +426,24 @@ func.func @main(%index: tensor<4xi64>) -> tensor<4xf32> {
                 result.command)
 
 
+def sizes(suite):
+    """A tensor whose elements cannot be counted."""
+    path = suite.work / "huge.mlir"
+    path.write_text("""
+func.func @main(%x: tensor<2000000x2000000xf32>)
+    -> tensor<2000000x2000000xf32> {
+  return %x : tensor<2000000x2000000xf32>
+}
+""")
+    result = suite.run("compile", path)
+    suite.check(result.status == 1 and ", which has more elements than the "
+                "1099511627776 that are supported" in result.err,
+                f"refused: {result.message[:200]}", result.command)
+
+
 def refusals(suite):
     folders(suite)
+    sizes(suite)
     indices(suite)
     one_input_too_many(suite)
     groups(suite)
