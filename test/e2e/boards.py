@@ -55,9 +55,9 @@ def lint(suite, package):
                 + result.err[:400], result.command)
 
 
-def refused(suite, words, *args):
+def refused(suite, words, *args, status=1):
     result = suite.run(*args)
-    suite.check(result.status == 1 and words in result.message,
+    suite.check(result.status == status and words in result.message,
                 f"refused: {words}; {result.message[:200]}", result.command)
 
 
@@ -85,9 +85,9 @@ def boards(suite):
     suite.check("frames per second come over it" in result.err + result.out,
                 f"what the line carries: {result.err[:200]}", result.command)
     refused(suite, "'kv260' is a board: --board kv260", "explore", MODEL,
-            "--device", "kv260")
+            "--device", "kv260", status=2)
     refused(suite, "unknown board 'nobody'", "compile", MODEL, "--board",
-            "nobody", "-o", suite.work / "no.rhz")
+            "nobody", "-o", suite.work / "no.rhz", status=2)
     refused(suite, "--bitstream needs a --board", "compile", MODEL,
             "--bitstream", "-o", suite.work / "no.rhz")
     refused(suite, "was compiled for 'ice40-hx8k'", "synth", package, "--tool",
