@@ -53,8 +53,8 @@ private:
   OpBuilder builder;
   ConstantEvaluator constants;
   std::vector<std::string> names; ///< what is rounded, in order
-  /// Of them, those of weights and of tensors that layers read.
-  std::vector<std::string> inner;
+  /// Of them, those of weights and of tensors that layers read, and others.
+  std::vector<std::string> inner, outer;
 };
 } // namespace
 
@@ -97,9 +97,12 @@ void FixedPoint::quantizeConstant(const Placement::Constant &place) {
   std::string name = osa::nodeName(operand.getOwner());
   std::string own = osa::nodeName(v.getLoc());
   names.insert(names.end(), {name, own});
-  inner.insert(inner.end(), {name, own});
-  numeric::Format f =
-      options.tensorFormats.count(own) ? format(own) : format(name);
+  inner.push_back(own != name ? own : "");
+  // A format that only outputs can have is not for the layer's weights.
+  bool isOwn = own != name && options.tensorFormats.count(own);
+  numeric::Format f = format(isOwn ? own : name);
+  if (!isOwn && !whyNotForNetworks(f).empty())
+    f = format("");
   std::string tensor = own.empty() || own == name
                            ? name + (place.isBias ? " bias" : " weights")
                            : own;
@@ -156,8 +159,7 @@ void FixedPoint::quantizePoint(const Placement::Point &point) {
                affine(format(named == known.end() ? "" : *named)),
                /*outputs=*/true);
   llvm::append_range(names, known);
-  if (point.isRead || point.isInput)
-    llvm::append_range(inner, known);
+  llvm::append_range(point.isRead || point.isInput ? inner : outer, known);
 }
 
 void FixedPoint::run() {
@@ -183,7 +185,8 @@ void FixedPoint::checkNames(Refusals &refusals) const {
   if (known.empty())
     remedy = "nothing of this model is rounded: leave the option out";
   for (const auto &[name, f] : options.tensorFormats) {
-    if (llvm::is_contained(inner, name))
+    if (llvm::is_contained(inner, name) ||
+        (llvm::is_contained(known, name) && !llvm::is_contained(outer, name)))
       if (std::string why = whyNotForNetworks(f); !why.empty())
         refusals.push_back({name, "",
                             "the number format " + f.str() +

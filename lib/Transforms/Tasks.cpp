@@ -525,6 +525,14 @@ void Integerizer::nameEntries() {
     }
 }
 
+/// What the host makes of codes, if it converts them; otherwise `v`.
+static Value realOf(Value v) {
+  for (Operation *user : v.getUsers())
+    if (isa<osa::DequantizeOp>(user) && user->getOperand(0) == v)
+      return user->getResult(0);
+  return v;
+}
+
 /// The FPGA's outputs have the names of what the host reads in them: the
 /// model's outputs, where it only converts and moves them, or the values from
 /// which it computes.
@@ -555,7 +563,7 @@ void Integerizer::nameResults() {
       } else {
         for (Value v : values)
           if (name.empty())
-            name = tensorName(v.getLoc());
+            name = tensorName(realOf(v).getLoc());
         name =
             names.own(name.empty() ? "result" + std::to_string(results) : name);
       }

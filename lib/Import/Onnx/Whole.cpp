@@ -80,7 +80,8 @@ void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
   out->whole = bounds;
   auto from = llvm::find_if(node.inputs,
                             [](const TensorRef &t) { return t && t->whole; });
-  if (from != node.inputs.end())
+  if (from != node.inputs.end() && node.op() != "Cast" &&
+      node.op() != "CastLike")
     out->onnx = typeOf(*from);
 }
 
