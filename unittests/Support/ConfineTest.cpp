@@ -61,17 +61,16 @@ TEST_F(ConfineTest, ItWorksInItsOwnFolder) {
 }
 
 TEST_F(ConfineTest, NothingElseIsWrittenOrRead) {
-  for (const std::string &command :
-       {"echo x > '" + home("new") + "'", "echo x >> '" + home("secret") + "'",
-        "rm '" + home("secret") + "'", "mkdir '" + home("d") + "'",
-        "ln -s x '" + home("l") + "'", "mkfifo '" + home("f") + "'",
-        "cat '" + home("secret") + "'", "ls '" + home("") + "'",
-        "mv '" + home("secret") + "' x",
-        "ln '" + home("secret") + "' x && cat x",
-        "ln -s '" + home("secret") + "' y; cat y", "cat ../home/secret",
-        std::string("cat /etc/shadow"),
-        "echo x > '" + folder.path("given/data") + "'",
-        "cd '" + folder.path("home") + "' && cat secret"})
+  for (const std::string &command : std::vector<std::string>{
+           "echo x > '" + home("new") + "'",
+           "echo x >> '" + home("secret") + "'", "rm '" + home("secret") + "'",
+           "mkdir '" + home("d") + "'", "ln -s x '" + home("l") + "'",
+           "mkfifo '" + home("f") + "'", "cat '" + home("secret") + "'",
+           "ls '" + home("") + "'", "mv '" + home("secret") + "' x",
+           "ln '" + home("secret") + "' x && cat x",
+           "ln -s '" + home("secret") + "' y; cat y", "cat ../home/secret",
+           "cat /etc/shadow", "echo x > '" + folder.path("given/data") + "'",
+           "cd '" + folder.path("home") + "' && cat secret"})
     EXPECT_FALSE(may(command)) << command;
   // These seem to succeed, without effect.
   const auto before = std::filesystem::status(home("secret")).permissions();

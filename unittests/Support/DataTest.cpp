@@ -121,7 +121,7 @@ TEST_F(DataTest, FramesAreWrittenOneByOne) {
   Tensor back = read(path("old.npy"));
   EXPECT_EQ(back.shape, (Ints{3, 1, 2}));
   EXPECT_EQ(back.floats, (std::vector<float>{0, 0.5f, 1, 0.5f, 2, 0.5f}));
-  EXPECT_EQ(content("old.npy"), npyOf(frames));
+  EXPECT_EQ(content("old.npy"), ::npyOf(frames));
   EXPECT_NE(
       llvm::toString(
           NpyWriter::create(path("no/such.npy"), true, {1}, 1).takeError())
