@@ -422,6 +422,12 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
     if (failed(consider(tried)))
       return failure();
   }
+  // Readers that take turns at few banks wait longer than the solver counts:
+  // there only what is used once a frame is streamed, if that is enough.
+  constexpr int64_t kBanks = 4;
+  if (fitsNothing() && mayStream(cluster) &&
+      cluster.places[0].context.memories[0].banks >= kBanks)
+    return success();
   // What the chip cannot hold, and what is used once a frame anyway.
   if ((!fitsNothing() && !lacking.blocks) || !mayStream(cluster) ||
       prices.streaming != Streaming::None ||
@@ -494,12 +500,7 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
       failed(consider(usual)))
     return failure();
   const MemoryPrices widest = withEveryHome(prices);
-  // Readers that take turns at few banks wait longer than the solver counts:
-  // there only what is used once a frame is streamed, if that is enough.
-  constexpr int64_t kBanks = 4;
-  const bool hasBanks = mayStream(cluster) &&
-                        cluster.places[0].context.memories[0].banks >= kBanks;
-  if (!(fitsNothing() && hasBanks) && failed(relieve(prices)))
+  if (failed(relieve(prices)))
     return failure();
   if (fitsNothing() && widest != usual) {
     // What fits in none of its homes fits in no choice of them: one question
