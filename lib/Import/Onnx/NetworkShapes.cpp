@@ -390,9 +390,14 @@ LogicalResult network::castOp(NodeContext &node) {
   if (x->element == node.f32 && !x->isConstant())
     return castReal(node, x, to);
   if ((x->element == node.f32 && to == TensorProto::FLOAT) ||
-      (integer && integer == integerType(node.context, to)) ||
-      (x->element == node.builder.getI64Type() && to == TensorProto::INT64))
+      (integer && integer == integerType(node.context, to)))
     return passThrough(node, x);
+  if (x->element == node.builder.getI64Type() && to == TensorProto::INT64) {
+    // The host holds narrower integers in as many bits.
+    auto same = std::make_shared<GraphTensor>(*x);
+    same->onnx = to;
+    return node.setResult(0, same);
+  }
   if (integer && to == TensorProto::FLOAT && integer.getWidth() <= 24)
     return applySteps(node, x, {{false, {1.0}, {0}, -1, integer}});
   return node.refuse(formatv("it casts an activation to {0}", typeName(to)),

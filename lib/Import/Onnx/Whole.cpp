@@ -80,8 +80,7 @@ void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
   out->whole = bounds;
   auto from = llvm::find_if(node.inputs,
                             [](const TensorRef &t) { return t && t->whole; });
-  if (from != node.inputs.end() && node.op() != "Cast" &&
-      node.op() != "CastLike")
+  if (from != node.inputs.end())
     out->onnx = typeOf(*from);
 }
 
