@@ -87,6 +87,11 @@ def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
     raise _failure(status, answer, err)
 
 
+def frames_first(values: Array) -> Array:
+    """Without the model's own batch dimension, which is 1."""
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
+
+
 def words(options: Mapping[str, Any],
           keep: Optional["Files"] = None) -> List[str]:
     """Options as those of the command line; arrays need a place for files."""

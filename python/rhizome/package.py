@@ -204,7 +204,7 @@ class Package:
             answer = _program.run(command, self.folder, options={
                 "input": [keep.path(each) for each in many],
                 "output": results, **options}, progress=progress)
-            return answer, [_frames_first(np.load(path)) for path in results]
+            return answer, [_program.frames_first(np.load(path)) for path in results]
 
 
 def evaluated(model: Path, data: Data, labels: Optional[Data],
@@ -214,11 +214,6 @@ def evaluated(model: Path, data: Data, labels: Optional[Data],
         "data": _array(data), "labels": _array(labels), **options})
     return Evaluation(answer["frames"], answer.get("correct"),
                       answer.get("accuracy"), answer)
-
-
-def _frames_first(values: Array) -> Array:
-    """Without the model's own batch dimension, which is 1."""
-    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _array(data: Optional[Data]) -> Any:
