@@ -282,10 +282,10 @@ READ_IN_PART = (
     ("halo", "var input u : [12]\nvar output w : [10]\n"
              "w[j] = u[j+0] + u[j+1] + u[j+2]\n"),
     ("rows", "var input u : [8 6]\nvar output w : [7 6]\n"
-             "w[i,j] = u[i+1,j] * 3\n"))
+             "w[i,j] = u[i+0,j] * 3\n"))
 
 
-def kernel_parts(suite):
+def kernel_slots(suite):
     """Stages read the right copy of an array of which they read a part."""
     for name, text in READ_IN_PART:
         kernel, package = suite.work / f"{name}.cfd", suite.work / f"{name}.rhz"
@@ -428,7 +428,7 @@ def kernel_hardware(suite):
 
     stages = suite.work / "stages.rhz"
     kernel_stages(suite, kernel, stages)
-    kernel_parts(suite)
+    kernel_slots(suite)
 
     # RTL that computes something else is found, if it is taken at all.
     rtl = package / "nodes/node0/rtl/rhz_top.sv"
