@@ -361,7 +361,7 @@ def flat(suite):
     path.write_text("".join(f"var input a{i} : [2]\n" for i in range(20000))
                     + "var output y : [2]\ny = a0 + a1\n")
     result = ended(suite, "20,000 inputs", "run", path, wanted=(1,),
-                   says="arguments and results")
+                   says="inputs and outputs")
     suite.check(result.cpu_s < 10, f"20,000 inputs take {result.cpu_s:.1f} s")
     largest = 2**63 - 1
     for i, shape in enumerate((f"{largest}x{largest}xf32", f"{2**32}x{2**32}xf64",

@@ -108,7 +108,9 @@ TEST(Quoting, PagesShowNamesAsText) {
     EXPECT_EQ(shown.find("<script"), std::string::npos) << shown;
     EXPECT_EQ(shown.find("&lt;"), std::string::npos) << shown;
   }
-  EXPECT_EQ(cString("a\"\n??/\x01"), "\"a\\\"\\n\\?\\?/\\001\"");
+  EXPECT_EQ(cString("a\"\n?"
+                    "?/\x01"),
+            "\"a\\\"\\n\\?\\?/\\001\"");
 }
 
 TEST(Quoting, TemplatesAreFilledInOnce) {
@@ -124,12 +126,11 @@ TEST(Sizes, ProductsThatOverflowAreNone) {
   EXPECT_EQ(elementsOf({3, 5}), 15);
   EXPECT_EQ(elementsOf({3, 0, 5}), 0);
   EXPECT_EQ(elementsOf({kMostElements}), kMostElements);
-  for (llvm::ArrayRef<int64_t> shape : {llvm::ArrayRef<int64_t>({kMax, kMax}),
-                                        {kMax, 2},
-                                        {-1, 3},
-                                        {int64_t(1) << 32, int64_t(1) << 32},
-                                        {0, kMax, kMax},
-                                        {kMostElements, 2}})
+  const std::vector<int64_t> large[] = {
+      {kMax, kMax},    {kMax, 2},
+      {-1, 3},         {int64_t(1) << 32, int64_t(1) << 32},
+      {0, kMax, kMax}, {kMostElements, 2}};
+  for (const std::vector<int64_t> &shape : large)
     EXPECT_FALSE(elementsOf(shape));
 }
 

@@ -2,6 +2,7 @@
 // Declarations, roles and assignments: names are resolved, every variable is
 // assigned before it is read, and completely.
 #include "Checker.h"
+#include "Limits.h"
 #include "rhizome/Numeric/Format.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -277,6 +278,13 @@ void Checker::finish() {
                             "' is assigned only in part",
                         "assign every number of the dimension");
   }
+  if (std::vector<int> arguments = program.arguments();
+      arguments.size() > kMostArguments)
+    diagnostics.error(program.variables[arguments[kMostArguments]].at,
+                      "the kernel has " + llvm::Twine(arguments.size()) +
+                          " inputs and outputs, more than the " +
+                          llvm::Twine(kMostArguments) + " that are supported",
+                      "stack those of one shape in one array");
   if (diagnostics.empty() &&
       llvm::none_of(program.variables,
                     [](const Variable &v) { return v.isOutput(); }))

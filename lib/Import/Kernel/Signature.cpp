@@ -2,6 +2,7 @@
 // The signature of a kernel, from its function's types and attributes. Here,
 // names and sizes of a module that anybody may have written are checked.
 #include "rhizome/Import/Kernel/Signature.h"
+#include "Limits.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Support/Sizes.h"
 #include "rhizome/Support/Untrusted.h"
@@ -51,9 +52,6 @@ static llvm::Error joinResult(Argument one, std::vector<Argument> &arguments,
   both->isOutput = true;
   return llvm::Error::success();
 }
-
-/// A caller passes as many arrays; LLVM's time grows faster than their number.
-static constexpr size_t kMostArguments = 256;
 
 llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
   Signature out;
