@@ -126,10 +126,13 @@ start)
   ;;
 stop)
   nodes | while IFS=$tab read -r name place load; do
-    alive "$name" && kill "$(cat "run/$name.pid")"
+    if alive "$name"; then
+      kill "$(cat "run/$name.pid")"
+      : >"run/$name.stopping"
+    fi
   done
   nodes | while IFS=$tab read -r name place load; do
-    if alive "$name"; then
+    if [ -f "run/$name.stopping" ]; then
       waited=0
       while alive "$name" && [ "$waited" -lt "$patience" ]; do
         waited=$((waited + 1))
@@ -142,7 +145,7 @@ stop)
         echo "$name: stopped"
       fi
     fi
-    rm -f "run/$name.pid"
+    rm -f "run/$name.pid" "run/$name.stopping"
   done
   ;;
 status)

@@ -106,6 +106,11 @@ def _for_python(text: str, names: Mapping[str, str]) -> str:
                   found[1].replace("-", "_"), text)
 
 
+def frames_first(values: Array) -> Array:
+    """Without the model's own batch dimension, which is 1."""
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
+
+
 def words(options: Mapping[str, Any],
           keep: Optional["Files"] = None) -> List[str]:
     """Options as those of the command line; arrays need a place for files."""

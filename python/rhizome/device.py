@@ -151,8 +151,8 @@ class _Child:
         count = self._read_number()
         if count == _REFUSED:
             raise _Wrong(self._read(self._read_number()).decode(errors="replace"))
-        return [np.lib.format.read_array(
-            io.BytesIO(self._read(self._read_number())), allow_pickle=False)
+        return [_program.frames_first(np.lib.format.read_array(
+            io.BytesIO(self._read(self._read_number())), allow_pickle=False))
             for _ in range(count)]
 
     def close(self) -> None:

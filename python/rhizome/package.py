@@ -247,7 +247,7 @@ class Package:
                 names=keep.names)
             values = [np.load(path) for path in results]
             if not self.is_kernel:
-                return answer, [_frames_first(each) for each in values]
+                return answer, [_program.frames_first(each) for each in values]
             # The files are in the order of the kernel's text.
             named = dict(zip(answer["outputs"], values))
             return answer, [named[name][0] if answer["single"] else named[name]
@@ -261,11 +261,6 @@ def evaluated(model: Path, data: Data, labels: Optional[Data],
         "data": _array(data), "labels": _array(labels), **options})
     return Evaluation(answer["frames"], answer.get("correct"),
                       answer.get("accuracy"), answer)
-
-
-def _frames_first(values: Array) -> Array:
-    """Without the model's own batch dimension, which is 1."""
-    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _array(data: Optional[Data]) -> Any:

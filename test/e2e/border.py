@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A design's border after a fault: whole networks in Icarus whose source loses beats,
+"""A design's border after a fault: whole networks in Verilator whose source loses beats,
 adds some and ignores their reset. What comes after the next TLAST is right, and the
 design has counted what was not."""
 import importlib.util
 import json
+import shutil
 import subprocess
 
 import networks
@@ -69,20 +70,20 @@ def faulty(frames):
 
 
 def after_faults(suite):
-    suite.tool("iverilog")
+    suite.tool("verilator")
     try:
         import numpy as np
     except ImportError:
         raise Skip("Python has no numpy") from None
     images = np.load(TINY / "test_images.npy")[:8]
     for device, goal in (("xczu3eg", "throughput=1000/s"),
-                         ("xczu3eg", "throughput=100000/s"),
                          ("ice40-up5k", "min-resources")):
-        package = suite.work / f"{device}-{len(goal)}.rhz"
+        package = suite.work / f"{device}.rhz"
         result = suite.compile(MODEL, (), goal, package, "--device", device,
                                "--accept-nearest")
         if not suite.check(result.status == 0, f"{device}, {goal}: compiles "
-                           f"{result.message[:200]}", result.command):
+                           + ("" if result.status == 0 else result.message),
+                           result.command):
             continue
         one_device(suite, np, package, images, f"{device}, {goal}")
 
@@ -113,11 +114,11 @@ def one_device(suite, np, package, images, label):
     node = plan["nodes"][0]
     rtl = package / "nodes/node0/rtl"
     folder = suite.work / "bench"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir()
     width = 8 * into.beat_bytes
     (folder / "beats.hex").write_text("".join(
         f"{last << width | data:x}\n" for data, last in beats))
-    idle = 4 * (node["predicted"]["latency_cycles"]
+    idle = 2 * (node["predicted"]["latency_cycles"]
                 + node["predicted"]["interval_cycles"]) + 1000
     (folder / "bench.sv").write_text(BENCH % {
         "in": width, "out": 8 * out.beat_bytes, "beats": len(beats), "idle": idle})
@@ -125,19 +126,20 @@ def one_device(suite, np, package, images, label):
         (folder / image.name).write_bytes(image.read_bytes())
     sources = [str(rtl / name) for name in node["simulation_models"] + node["rtl"]]
     built = subprocess.run(
-        ["iverilog", "-g2012", "-s", "bench", "-o", "bench.vvp", *sources,
-         "bench.sv"], cwd=folder, capture_output=True, text=True)
-    if not suite.check((folder / "bench.vvp").exists(),
-                       f"{label}: the bench builds {built.stderr[:300]}"):
+        ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-j", "0",
+         "--top-module", "bench", "-o", "bench", *sources, "bench.sv"],
+        cwd=folder, capture_output=True, text=True)
+    program = folder / "obj_dir/bench"
+    if not suite.check(program.exists(), f"{label}: the bench builds "
+                       + ("" if program.exists() else built.stderr[-500:])):
         return
-    ran = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=folder,
-                         capture_output=True, text=True, timeout=600)
+    ran = subprocess.run([program], cwd=folder, capture_output=True, text=True,
+                         timeout=600)
     rows = [line.split() for line in ran.stdout.splitlines()]
     answers, part = [], b""
     for row in rows:
         if row[:1] == ["OUT"]:
-            part += (b"\0" * out.beat_bytes if "x" in row[1] else
-                     int(row[1], 16).to_bytes(out.beat_bytes, "little"))
+            part += int(row[1], 16).to_bytes(out.beat_bytes, "little")
             if row[2] == "1":
                 tensor = np.zeros(model.outputs[0]["shape"], np.float32)
                 if len(part) == out.padded_bytes:
@@ -150,4 +152,4 @@ def one_device(suite, np, package, images, label):
                 f"{label}: {len(answers)} answers, right: {same}")
     told = [int(row[1]) for row in rows if row[:1] == ["ERR"]]
     suite.check(told == [errors], f"{label}: err_o says {told}")
-    (folder / "bench.vvp").unlink()
+    shutil.rmtree(folder)

@@ -360,7 +360,6 @@ module rhz_control #(parameter Ports = 1, parameter Inputs = 1) (
   output reg         runs,
   output reg  [64*Ports-1:0] bases
 );
-  localparam [11:0] Errors = 16 + 12 * Ports;
   localparam [1:0] Waits = 2'd0, Closes = 2'd1, Resets = 2'd2;
   reg [1:0] state;
   reg [4:0] cycles;  // of reset
@@ -425,7 +424,7 @@ module rhz_control #(parameter Ports = 1, parameter Inputs = 1) (
             rdata <= written[64*i + 32 +: 32];
         end
         for (i = 0; i < Inputs; i = i + 1)
-          if (araddr == Errors + 12'd4 * i[11:0])
+          if ({20'd0, araddr} == 16 + 12 * Ports + 4 * i)
             rdata <= {16'd0, errors[16*(Inputs - 1 - i) +: 16]};
       end else if (rready) begin
         rvalid <= 1'b0;
