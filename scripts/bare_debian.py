@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """docs/start/tour.md on a bare Debian 12 without a source tree: every command of
-the page that begins with rhizome, its output compared with what the page shows. PACKAGE is the .deb, installed with what it depends on and recommends; or
-the wheel, installed into a virtual environment beside the tools that it calls.
+the page that begins with rhizome, its output compared with what the page shows.
+PACKAGE is the .deb, installed with what it depends on and recommends; or the
+wheel, installed into a virtual environment beside the tools that it calls.
 
 Root only. ROOT is a folder for the system, which debootstrap makes from the
 mirror of this machine's apt if it is not there; a second run uses it again.

@@ -33,7 +33,8 @@ MISTAKES = (
     ("device: xczu3eg\ndevice: xc7z020", 2, "'device' is there twice, first in "
      "line 3"),
     ("device:", 1, "'device' has no value"),
-    ("board: icebreaker\ndevice: xczu3eg", 1, "'--device' and '--board' cannot be combined"),
+    ("board: icebreaker\ndevice: xczu3eg", 1,
+     "'--device' and '--board' cannot be combined"),
     ("max-nodes: many", 1, "--max-nodes"),
     ("json: true", 1, "'compile' has no option 'json'"),
     ("steer: nowhere.yaml", 1, "--steer: File does not exist"),

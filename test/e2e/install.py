@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An installation by itself: put into a folder, it does the tour of docs/start/tour.md in
+"""An installation by itself: put into a folder, it does docs/start/tour.md in
 another one while the source tree, its build included, cannot be seen."""
 import json
 import os

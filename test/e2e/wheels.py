@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The wheel, of the programs under test: its size, what is in it, and the
-the tour of docs/start/tour.md and a Python program in a virtual environment that has it and
+docs/start/tour.md and a Python program in a virtual environment that has it and
 numpy, while the source tree cannot be seen."""
 import pathlib
 import shutil

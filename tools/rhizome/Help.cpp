@@ -281,7 +281,7 @@ std::string cli::otherWord(StringRef word) {
       .Cases({"estimate", "dse", "plan"}, "; 'explore' finds a plan")
       .Cases({"devices", "boards", "list"}, "; 'targets' lists them")
       .Cases({"predict", "infer"}, "; 'run' sends inputs to a package")
-      .Cases({"version", "-v", "-V"}, "; '--version' tells it")
+      .Cases({"-v", "-V"}, "; '--version' tells it")
       .Default("");
 }
 
