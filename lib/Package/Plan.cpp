@@ -27,6 +27,12 @@ const PlannedMemory *PlannedNode::memory(StringRef name) const {
   return nullptr;
 }
 
+bool PlannedNode::countsErrors() const {
+  return llvm::any_of(actors, [](const PlannedActor &actor) {
+    return actor.kind == "axis_in";
+  });
+}
+
 int64_t PlannedNode::batch() const {
   int64_t most = 1;
   for (const PlannedActor &actor : actors)

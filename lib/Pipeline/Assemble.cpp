@@ -82,14 +82,11 @@ llvm::Expected<llvm::json::Object> Compilation::analysis() {
 
 llvm::Expected<std::optional<vendor::BoardProject>>
 pipeline::boardProjectOf(const Plan &plan, const PlannedNode &node,
-                         const Device &device,
+                         const Device &device, const Board *board,
                          std::vector<std::string> &notes) {
-  if (plan.board.empty() || device.router)
+  if (!board || device.router)
     return std::nullopt;
-  llvm::Expected<Board> board = loadBoard(plan.board);
-  if (!board)
-    return board.takeError();
-  vendor::BoardProject project{std::move(*board), {}};
+  vendor::BoardProject project{*board, {}};
   if (project.board.host() != Board::Host::Serial)
     return project;
   if (llvm::Error error = synth::checkShell(plan, node, project.board)) {
@@ -126,7 +123,8 @@ llvm::Error Compilation::writeNodes(PackageWriter &writer) {
         return error;
     }
     auto board =
-        boardProjectOf(*plan, node, targets.devices[one.place], result.notes);
+        boardProjectOf(*plan, node, targets.devices[one.place],
+                       targets.board ? &*targets.board : nullptr, result.notes);
     if (!board)
       return board.takeError();
     if (llvm::Error error = vendor::writeFlows(

@@ -133,15 +133,8 @@ Status Compilation::aim() {
 Status Compilation::linkHost() {
   if (!targets.cluster.empty())
     return Done();
-  std::optional<Board> board;
-  if (!targets.board.empty()) {
-    llvm::Expected<Board> loaded = loadBoard(targets.board);
-    if (!loaded)
-      return failed(Failure::Kind::Input, loaded.takeError());
-    board = std::move(*loaded);
-  }
-  llvm::Expected<Host> there =
-      host.at(targets.devices.front(), board ? &*board : nullptr);
+  llvm::Expected<Host> there = host.at(
+      targets.devices.front(), targets.board ? &*targets.board : nullptr);
   if (!there)
     return failed(Failure::Kind::Environment, there.takeError());
   host = std::move(*there);
@@ -295,7 +288,7 @@ void Compilation::notePlan() {
   double slowest = 0;
   for (const PlannedCopy &copy : plan->tasks.copies)
     slowest = std::max(slowest, copy.us - double(host.link.latencyNs) * 1e-3);
-  if (!targets.board.empty() && slowest * plan->predicted.throughputPerS > 1e6)
+  if (targets.board && slowest * plan->predicted.throughputPerS > 1e6)
     result.notes.push_back(llvm::formatv(
         "the host's link {0} takes {1:f1} us to copy a frame: {2} of the "
         "{3} frames per second come over it",
@@ -455,7 +448,7 @@ std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
   constexpr size_t kMost = 48; // operations
   if (result.cause.kind != explore::Limit::Kind::Latency ||
       targets.places.places.size() != 1 || targets.places.places[0].wire ||
-      !targets.board.empty() || result.plan.nodes.empty() ||
+      targets.board || result.plan.nodes.empty() ||
       result.plan.nodes[0].operations.size() > kMost)
     return "";
   // The latency on these places, 0 if they miss it, too.

@@ -247,7 +247,7 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
                        func::FuncOp network) {
   Plan plan;
   plan.model = model;
-  plan.board = targets.board;
+  plan.board = targets.board ? targets.board->name : "";
   plan.cluster = targets.cluster;
   plan.goal = goal;
   for (explore::NodeResult &run : result.nodes) {

@@ -101,7 +101,6 @@ static void addLink(Targets &targets, const Link &link) {
 
 llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
   Targets targets;
-  targets.board = request.board;
   if (!request.cluster.empty()) {
     llvm::Expected<Cluster> cluster = loadCluster(request.cluster);
     if (!cluster)
@@ -128,14 +127,12 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
     }
     return targets;
   }
-  std::optional<Board> board;
+  std::optional<Board> &board = targets.board;
   if (!request.board.empty()) {
     llvm::Expected<Board> loaded = loadBoard(request.board);
     if (!loaded)
       return loaded.takeError();
     board = std::move(*loaded);
-    if (llvm::StringRef(board->name).equals_insensitive(request.board))
-      targets.board = board->name;
   }
   llvm::Expected<Device> device =
       loadDevice(board ? board->device : request.device);

@@ -74,8 +74,9 @@ Expected<std::string> decode(const Package &package, const std::string &folder,
   if (Error error =
           copyFile(folder + "/" + board.name + ".bin", own + "/design.bin"))
     return std::move(error);
-  if (Error error = writeBytes(own + "/board.pcf",
-                               constraintsText(board, Router{"nextpnr-ice40"})))
+  if (Error error =
+          writeBytes(own + "/board.pcf",
+                     constraintsText(board, Router{"nextpnr-ice40", {}, {}})))
     return std::move(error);
   Confinement wanted;
   wanted.writable = {own};

@@ -188,13 +188,16 @@ std::string synth::boardText(const PlannedNode &node, const Board &board) {
                       out = numbered("out", k, count);
     text += wires(in, node.inputs[k].dataWidth) +
             wires(out, node.outputs[k].dataWidth);
+    unused += ", " + out + "_tlast";
+    streams += streamPorts(node.inputs[k].port, in) +
+               streamPorts(node.outputs[k].port, out);
+    if (!node.countsErrors())
+      continue;
     const std::string errors = numbered("errors", k, count);
     text += "  logic [15:0] " + errors + ";\n";
-    unused += ", " + out + "_tlast, " + errors;
+    unused += ", " + errors;
     streams +=
-        streamPorts(node.inputs[k].port, in) +
-        formatv(",\n    .{0}_err_o({1})", node.inputs[k].port, errors).str() +
-        streamPorts(node.outputs[k].port, out);
+        formatv(",\n    .{0}_err_o({1})", node.inputs[k].port, errors).str();
   }
   for (size_t i = 0; i < board.highPins.size(); ++i)
     text += formatv("  assign high_{0}_o = 1'b1;\n", i);

@@ -345,8 +345,14 @@ Error Runs::place(const PlannedNode &node, const std::string &to) {
     return refuse(device.takeError());
   std::vector<std::string> ignored;
   std::optional<BoardProject> project;
+  std::optional<Board> around;
+  if (!plan.board.empty())
+    if (Error error = loadBoard(plan.board).moveInto(around))
+      return refuse(std::move(error));
   if (options.boardProject)
-    if (Error error = options.boardProject(plan, node, *device, ignored)
+    if (Error error = options
+                          .boardProject(plan, node, *device,
+                                        around ? &*around : nullptr, ignored)
                           .moveInto(project))
       return refuse(std::move(error));
   const bool isKernels = plan.kernel && plan.kernel->system;

@@ -209,9 +209,12 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   size_t pointers = node.memoryPorts.size();
-  for (auto [i, port] : enumerate(node.inputs))
-    inputs.push_back(
-        borderOf(port, i, node.inputs.size(), i, total, pointers, device));
+  for (auto [i, port] : enumerate(node.inputs)) {
+    json::Object input =
+        borderOf(port, i, node.inputs.size(), i, total, pointers, device);
+    input["counts_errors"] = node.countsErrors();
+    inputs.push_back(std::move(input));
+  }
   for (auto [i, port] : enumerate(node.outputs))
     outputs.push_back(borderOf(port, i, node.outputs.size(),
                                node.inputs.size() + i, total, pointers,

@@ -102,7 +102,7 @@ def _for_python(text: str, names: Mapping[str, str]) -> str:
     text = re.sub(rf"'rhizome ({_COMMANDS})'", r"rhizome.\1", text)
     text = re.sub(r"--([a-z][a-z0-9-]*) ('[^']*')", lambda found:
                   found[1].replace("-", "_") + "=" + found[2], text)
-    return re.sub(r"(?<![\w/.-])--([a-z][a-z0-9-]*)", lambda found:
+    return re.sub(r"(?<![\w/.-])--([a-z][a-z0-9-]*)(?!=)\b", lambda found:
                   found[1].replace("-", "_"), text)
 
 
@@ -120,7 +120,7 @@ def words(options: Mapping[str, Any],
 
 def failure_of(status: int, err: bytes) -> RhizomeError:
     """What a program that has ended failed with, by what it said."""
-    return _failure(status, None, err.decode(errors="replace"))
+    return _failure(status, None, err.decode(errors="replace"), {})
 
 
 @contextlib.contextmanager

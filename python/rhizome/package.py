@@ -222,7 +222,9 @@ class Package:
         # Where the host computes the end, what leaves the device has names of
         # its own.
         with open(self.folder / "model/network.mlir", encoding="utf-8") as file:
-            found = re.search(r"flow\.outputs = (\[.*?\])", file.readline())
+            found = next(filter(None, (re.search(
+                r"flow\.outputs = (\[.*?\])", line) for line in file
+                if line.startswith("module"))), None)
         names: List[str] = json.loads(found[1]) if found else []
         return names
 

@@ -174,6 +174,7 @@ SUITES = {
     "spill-choice": spill.choice,
     "spill-dies": spill.on_dies,
     "weights": weights.weights,
+    "weights-streamed": weights.streamed,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,
     "weights-batches": weights.batches,

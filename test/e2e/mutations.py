@@ -119,17 +119,16 @@ def clusters(suite, count, seed):
 STEERING = """nodes:
   conv1: {generator: stream, option: "stream/matvec?pe=1&simd=1", place: 0}
   act1_quantize: {option: "stream/requant?lanes=1"}
-  conv2: {place: 0, cut: true}
+  dense1: {generator: stream, place: 0}
 splits:
   conv2: 2
 """
 CONFIGURATION = """device: xcku060-role
 goal: throughput=1000/s
-clock_mhz: 156.25
-accept_nearest: true
-weights: on-chip
-max_nodes: 1
-seed: 3
+clock-mhz: 156.25
+accept-nearest: true
+weights: rom
+max-nodes: 1
 """
 
 
@@ -137,7 +136,7 @@ def steering(suite, count, seed):
     def make(i, chance):
         path = suite.work / f"s{i}.yaml"
         path.write_text(mutated(STEERING, chance))
-        return ("explore", MODEL, "--steer", path)
+        return ("explore", MODEL, "--device", "xcku060-role", "--steer", path)
     tried(suite, "steering files", count, seed, make)
 
 

@@ -187,9 +187,11 @@ def deployed(suite):
             f"http://127.0.0.1:{port + i}/metrics" in started.stdout
             for i in range(len(names))), f"starts: {started.stdout}{started.stderr}")
         for i in range(len(names)):
-            page = scraped(f"http://127.0.0.1:{port + i}/metrics")
-            suite.check(any(f'node="{names[i]}"' in key for key in page),
-                        f"{names[i]} tells of itself")
+            page, until = {}, time.monotonic() + 10
+            while not (told := any(f'node="{names[i]}"' in key for key in page)) \
+                    and time.monotonic() < until:
+                page = scraped(f"http://127.0.0.1:{port + i}/metrics")
+            suite.check(told, f"{names[i]} tells of itself, not only: {list(page)}")
         run = Running(suite, package, "-n", 1000000, "--json", "--metrics", "0")
         suite.check(run.answers(1), "the first answers come")
         interrupted(suite, run, signal.SIGINT, "four nodes")

@@ -34,7 +34,7 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
             std::string error;
             options.numbers.format = numeric::Format::parse(text, error);
             if (!options.numbers.format)
-              throw CLI::ValidationError(error);
+              throw CLI::ValidationError("--numbers", error);
           },
           "the number format of values without an annotation, e.g. "
           "'fixed<8,24>', half, 'float<6,9>'")
@@ -45,9 +45,10 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
           [&options](const std::string &text) {
             auto rounding = numeric::parseRounding(text);
             if (!rounding)
-              throw CLI::ValidationError("'" + text +
-                                         "' is not nearest_even, nearest_away, "
-                                         "toward_zero, up or down");
+              throw CLI::ValidationError(
+                  "--rounding", "'" + text +
+                                    "' is not nearest_even, nearest_away, "
+                                    "toward_zero, up or down");
             options.numbers.rounding = *rounding;
           },
           "rounding in number formats: nearest_even, nearest_away, "

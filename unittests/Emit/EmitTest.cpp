@@ -237,7 +237,7 @@ TEST_F(EmitTest, LinesEndInTime) {
   SmallVector<StringRef> lines;
   StringRef(files[0].second).split(lines, '\n');
   for (StringRef line : lines)
-    EXPECT_LT(line.size(), 100u) << line;
+    EXPECT_LT(line.size(), 100u) << line.str();
   TestFolder folder;
   folder.write("rhz_top.sv", files[0].second);
   for (const char *tool :

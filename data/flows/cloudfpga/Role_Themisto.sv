@@ -212,7 +212,9 @@ module Role_Themisto #(
     .{{port}}_tdata(siNRC_Udp_Data_tdata),
     .{{port}}_tvalid(siNRC_Udp_Data_tvalid),
     .{{port}}_tlast(1'b0),  // datagrams end anywhere
+{{#counts_errors}}
     .{{port}}_err_o(unused_err),
+{{/counts_errors}}
     .{{port}}_tready(in_ready),
 {{/inputs}}
 {{#outputs}}

@@ -49,6 +49,11 @@ module rhz_kernel (
   input  wire {{port}}_tready{{^is_last}},{{/is_last}}
 {{/outputs}}
 );
+{{#inputs}}
+{{#counts_errors}}
+  wire [15:0] {{port}}_err;
+{{/counts_errors}}
+{{/inputs}}
 {{#has_memory_ports}}
   wire open, runs;
   wire [64*{{memory_port_count}}-1:0] bases;
@@ -57,9 +62,6 @@ module rhz_kernel (
   wire [{{memory_port_count}}-1:0] idle_writes;
 {{/has_memory_writes}}
 
-{{#inputs}}
-  wire [15:0] {{port}}_err;
-{{/inputs}}
   rhz_control #(.Ports({{memory_port_count}}), .Inputs({{input_count}})) u_control (
     .clk(ap_clk),
     .rst_n(ap_rst_n),
@@ -190,7 +192,9 @@ module rhz_kernel (
     .{{port}}_tdata({{port}}_tdata),
     .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & open{{/has_memory_ports}}),
     .{{port}}_tlast({{port}}_tlast),
-    .{{port}}_err_o({{#has_memory_ports}}{{port}}_err{{/has_memory_ports}}),
+{{#counts_errors}}
+    .{{port}}_err_o({{port}}_err),
+{{/counts_errors}}
     .{{port}}_tready({{#has_memory_ports}}ready_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tready{{/has_no_memory_ports}}),
 {{/inputs}}
 {{#outputs}}
@@ -205,7 +209,7 @@ module rhz_kernel (
   assign {{port}}_tkeep = ~{{data_bytes}}'d0;
 {{/outputs}}
 {{#inputs}}
-  wire unused_{{port}} = &{{port}}_tkeep;
+  wire unused_{{port}} = &{{port}}_tkeep{{#has_no_memory_ports}}{{#counts_errors}} & |{{port}}_err{{/counts_errors}}{{/has_no_memory_ports}};
 {{/inputs}}
 endmodule
 {{#has_memory_ports}}

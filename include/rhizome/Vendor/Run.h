@@ -24,7 +24,7 @@ struct RunOptions {
   /// The board around a node's design as it was when the package was compiled,
   /// if there is one; a sentence about what it lacks goes to the notes.
   std::function<llvm::Expected<std::optional<BoardProject>>(
-      const Plan &, const PlannedNode &, const Device &,
+      const Plan &, const PlannedNode &, const Device &, const Board *,
       std::vector<std::string> &notes)>
       boardProject;
   /// Called several times a second; may be empty.

@@ -192,14 +192,18 @@ llvm::Expected<std::string> data::gunzip(const Input &input) {
   int status = Z_OK;
   // Half of the memory: a tensor is made of it.
   constexpr uint64_t kMost = kMostDataBytes / 2;
-  while (status == Z_OK && out.size() <= kMost) {
+  bool fits = true;
+  while (status == Z_OK && fits) {
     stream.next_out = reinterpret_cast<Bytef *>(chunk.data());
     stream.avail_out = chunk.size();
     status = inflate(&stream, Z_NO_FLUSH);
-    out.append(chunk.data(), chunk.size() - stream.avail_out);
+    const size_t count = chunk.size() - stream.avail_out;
+    fits = out.size() + count <= kMost;
+    if (fits) // growing doubles the room
+      out.append(chunk.data(), count);
   }
   inflateEnd(&stream);
-  if (out.size() > kMost)
+  if (!fits)
     return tooLarge(input);
   if (status != Z_STREAM_END)
     return input.fail("its gzip stream is damaged or ends too early");
