@@ -218,8 +218,8 @@ std::string rhizome::kernel::printFortranModule(const Signature &signature) {
   os << "  end subroutine\n\n"
      << "  subroutine check(which)\n    integer(c_int), intent(in) :: which\n"
      << "    if (which == 0) return\n"
-     << "    print '(a, i0, a)', '" << name
-     << ": argument ', which, ' has other extents than the kernel''s'\n"
+     << "    print '(a, i0, a)', '" << name << ": argument ', which, &\n"
+     << "      ' has other extents than the kernel''s'\n"
      << "    error stop 1\n  end subroutine\nend module\n";
   return text;
 }

@@ -280,7 +280,7 @@ def bombs(suite):
         result = ended(suite, f"{path.name} of {path.stat().st_size} bytes",
                        "simulate", package, "--level", "functional",
                        "--input", path, wanted=(1,), says=path.name)
-        suite.check(result.cpu_s < 5, f"{path.name} takes {result.cpu_s:.1f} s")
+        suite.check(result.cpu_s < 10, f"{path.name} takes {result.cpu_s:.1f} s")
 
 
 def special(suite):

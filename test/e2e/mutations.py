@@ -182,4 +182,4 @@ def mutations(suite, kind, count, seed=1):
 
 def everyday(suite):
     for kind, function in KINDS.items():
-        function(suite, 16 if kind in ("devices", "phases") else 6, 1)
+        function(suite, 16 if kind in ("devices", "phases", "steering") else 6, 1)
