@@ -374,6 +374,9 @@ Error Runs::place(const PlannedNode &node, const std::string &to) {
     }
   if (Error error = package.copyImages(node, to + "/rtl"))
     return error;
+  if (Error error =
+          writeBytes(to + "/rtl/files.f", join(node.rtl, "\n") + "\n"))
+    return error;
   for (const FlowFile &file : *files) {
     if (Error error = makeFolders(to, sys::path::parent_path(file.path)))
       return error;
