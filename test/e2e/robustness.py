@@ -127,11 +127,11 @@ BAD_OPTIONS = (
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
     ["doctor", "--timeout-s", "0"],
     ["help", "comple"], ["--versoin"], ["compile", GOOD, "-o", ""],
+    ["compile", GOOD, "--device", "xc0000"],
 )
 
 # Well-formed, but what they name is not there: status 1.
 ABSENT = (
-    ["compile", GOOD, "--device", "xc0000"],
     ["compile", GOOD, "--device", GOOD],
     ["compile", GOOD, "--shape", "nothing=1,1,8,8"],
     ["compile", GOOD, "--shape", "image=1,2,3"],
@@ -251,7 +251,7 @@ def told(suite):
                 f"a latency that only longer cycles reach: {met.message[:200]}",
                 met.command)
     # Settings that meet a bound are tried, and named.
-    for border, latency, words in ((None, "50ns", "--border wide meets it with 40 ns"),
+    for border, latency, words in ((None, "50ns", "--border wide meets it with 40.0 ns"),
                                    (None, "37ns", "--border wide --clock-mhz "
                                     "auto meets it with "),
                                    ("wide", "37ns", "--clock-mhz auto meets "
