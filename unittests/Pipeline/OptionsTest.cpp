@@ -57,7 +57,7 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   compile.device = "no-such-device";
   result = compileModel(compile);
   ASSERT_FALSE(bool(result));
-  EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Usage);
   EXPECT_NE(result.failure().reason().find("unknown device"),
             std::string::npos);
   EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));
