@@ -17,6 +17,23 @@
 #include <string>
 #include <vector>
 
+#if VM_TRACE_FST
+#include <cstdlib>
+#include <unistd.h>
+
+// The writer of .fst files keeps temporary ones. The C library makes them in
+// /tmp, where a confined simulator may not write: it has TMPDIR.
+extern "C" FILE *tmpfile() {
+  const char *folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder ? folder : "/tmp") + "/rhz-XXXXXX";
+  const int file = mkstemp(path.data());
+  if (file < 0)
+    return nullptr;
+  unlink(path.c_str());
+  return fdopen(file, "w+b");
+}
+#endif
+
 namespace rhz {
 struct Random {
   uint64_t state;
