@@ -410,9 +410,14 @@ public:
     // and the service's state as soon as there is one.
     meter.watch(driver.get());
     if (runtime::Status status = driver->open(std::move(*design)); !status) {
-      meter.publish();
       result.isInterrupted = request.isCancelled && request.isCancelled();
-      return result.isInterrupted ? Error::success() : errorOf(*driver, status);
+      Error error =
+          result.isInterrupted ? Error::success() : errorOf(*driver, status);
+      // The monitor keeps what was known while the client waited: now the
+      // driver is closed and knows no nodes.
+      meter.watch(nullptr);
+      driver.reset();
+      return error;
     }
     meter.publish();
     if (runtime::Status status = driver->loadAll(); !status)
