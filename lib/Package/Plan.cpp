@@ -28,8 +28,9 @@ const PlannedMemory *PlannedNode::memory(StringRef name) const {
 }
 
 bool PlannedNode::countsErrors() const {
-  return llvm::any_of(actors, [](const PlannedActor &actor) {
-    return actor.kind == "axis_in";
+  // What takes a frame from a port has the port's name; a kernel is one actor.
+  return llvm::any_of(actors, [&](const PlannedActor &actor) {
+    return !inputs.empty() && actor.name == inputs.front().port;
   });
 }
 

@@ -22,7 +22,7 @@ PlannedNode toyNode(unsigned inputs, unsigned dataWidth) {
   actor.config = llvm::json::Object{
       {"Pe", 4}, {"WeightFile", "conv1_matvec_weights.hex"}, {"BiasFile", ""}};
   PlannedActor border;
-  border.name = "image_axis_in";
+  border.name = "s_axis_0";
   border.kind = "axis_in";
   node.actors = {actor, actor, border};
   for (unsigned i = 0; i < inputs; ++i)
