@@ -1,16 +1,27 @@
 # How a layer becomes a library and a dialect becomes generated headers.
 
-# One precompiled header serves every library: MLIR's headers are two thirds of
-# the compile time. clang keeps it reproducible with -fno-pch-timestamp, so
-# that ccache hits.
+# Two precompiled headers serve all libraries and programs, since headers are two
+# thirds of the compile time: MLIR's, and, for what is above the dialects,
+# those with the dialects' own (RhizomeDialects). A library of a header of its
+# own names it by PCH. clang keeps them reproducible with -fno-pch-timestamp,
+# so that ccache hits.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# rhizome_add_library(NAME source… [DEPENDS target…] [LINK lib…])
+# rhizome_reuse_headers(target): the larger of the two that exists so far.
+function(rhizome_reuse_headers target)
+  if(TARGET RhizomeDialects)
+    target_precompile_headers(${target} REUSE_FROM RhizomeDialects)
+  else()
+    target_precompile_headers(${target} REUSE_FROM RhizomeSupport)
+  endif()
+endfunction()
+
+# rhizome_add_library(NAME source… [PCH header] [DEPENDS target…] [LINK lib…])
 # A static library of the layer NAME; NAME is linked as RhizomeNAME.
 function(rhizome_add_library name)
-  cmake_parse_arguments(ARG "NO_PCH" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "NO_PCH" "PCH" "DEPENDS;LINK" ${ARGN})
   add_library(Rhizome${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(Rhizome${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   if(ARG_DEPENDS)
@@ -18,11 +29,10 @@ function(rhizome_add_library name)
   endif()
   target_link_libraries(Rhizome${name} PUBLIC ${ARG_LINK})
   if(NOT ARG_NO_PCH)
-    if(name STREQUAL "Support")
-      target_precompile_headers(RhizomeSupport PRIVATE
-        ${PROJECT_SOURCE_DIR}/include/rhizome/Support/Pch.h)
+    if(ARG_PCH)
+      target_precompile_headers(Rhizome${name} PRIVATE ${ARG_PCH})
     else()
-      target_precompile_headers(Rhizome${name} REUSE_FROM RhizomeSupport)
+      rhizome_reuse_headers(Rhizome${name})
     endif()
   endif()
 endfunction()
@@ -53,5 +63,5 @@ function(rhizome_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
-  target_precompile_headers(${name} REUSE_FROM RhizomeSupport)
+  rhizome_reuse_headers(${name})
 endfunction()

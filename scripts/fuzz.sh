@@ -9,7 +9,7 @@ seconds=${1:-1200}
 work=build-fuzz/run
 targets=("${@:2}")
 ((${#targets[@]})) ||
-  targets=(onnx mlir kernel plan yaml data endpoint node)
+  targets=(onnx mlir kernel plan yaml config device phase data endpoint node)
 
 # fuzz TARGET: its corpus, log and findings lie in $work/TARGET.
 fuzz() {
@@ -49,6 +49,10 @@ for target in "${targets[@]}"; do
       while read -r file; do
         cp "$file" "$own/seeds/$(basename "$(dirname "$file")").onnx"
       done
+    ;;
+  # Modules that the program of the usual build writes.
+  phase)
+    python3 test/fuzz/phase_seeds.py build/bin/rhizome "$own/seeds"
     ;;
   mlir) python3 test/fuzz/mlir_seeds.py "$own/seeds" ;;
   *) python3 test/fuzz/reader_seeds.py "$target" "$own/seeds" ;;

@@ -242,6 +242,7 @@ class Overlay:
             if not needed.is_file():
                 raise DeviceError(f"there is no overlay: '{needed}' is missing")
         self.patience_s, self.buffers, self.allocate = patience_s, [], pynq.allocate
+        self.memory_ports = len(model.memory_ports) if model.segments else 0
         self.overlay = pynq.Overlay(str(path))
         self.ways_in = [self.way(border, "sendchannel")
                         for border in model.to_device]
@@ -298,6 +299,15 @@ class Overlay:
                              buffer.physical_address >> 32 * half & 0xffffffff)
         kernel.write(0, 1)
         self.until(lambda: kernel.read(0) & 2, "the design does not start")
+
+    def frame_errors(self):
+        """Of each input, the frames that came too short or too long since the
+        start; None where the kernel has no registers."""
+        if not self.memory_ports:
+            return None
+        kernel = self.block("rhz_kernel")
+        first = 0x10 + 12 * self.memory_ports
+        return [kernel.read(first + 4 * k) for k in range(len(self.ways_in))]
 
     def until(self, holds, problem):
         end = time.monotonic() + self.patience_s
@@ -533,6 +543,13 @@ class Client:
                 border.unpack(frame, results[border.index][f])
         self.states = [results[state["output"]][frames[-1]].copy()
                        for state in self.model.states]
+
+    def frame_errors(self):
+        """How many frames of each input the design found too short or too long,
+        which is the case after a transfer that was broken off; None where the
+        device has no way to tell."""
+        of = getattr(self.device, "frame_errors", None)
+        return of() if of else None
 
     def serve(self, source, sink):
         """Frames in the form of the device's ports, one after the other without

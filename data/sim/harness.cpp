@@ -247,6 +247,14 @@ struct Bench {
   }
 };
 
+/// What a port of the design says, where the design has that port: a board and
+/// a netlist have none.
+template <typename Of>
+auto said(Of of, Top *top, int) -> decltype(int64_t(of(top))) {
+  return of(top);
+}
+template <typename Of> int64_t said(Of, Top *, long) { return 0; }
+
 bool writeAll(const std::string &path, const std::vector<uint8_t> &bytes) {
   FILE *f = std::fopen(path.c_str(), "wb");
   if (!f)
@@ -407,6 +415,13 @@ int main(int argc, char **argv) {
       std::fprintf(report, "latency %lld\n", (long long)(last - first));
     }
   }
+  int64_t wrongFrames = 0;
+#define ADD_ERRORS(k, p, w)                                                    \
+  wrongFrames +=                                                               \
+      said([](auto *t) -> decltype(t->p##_err_o) { return t->p##_err_o; },     \
+           bench.top, 0);
+  RHZ_INPUTS(ADD_ERRORS)
+  std::fprintf(report, "frame_errors %lld\n", (long long)wrongFrames);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -17,6 +17,23 @@
 #include <string>
 #include <vector>
 
+#if VM_TRACE_FST
+#include <cstdlib>
+#include <unistd.h>
+
+// The writer of .fst files keeps temporary ones. The C library makes them in
+// /tmp, where a confined simulator may not write: it has TMPDIR.
+extern "C" FILE *tmpfile() {
+  const char *folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder ? folder : "/tmp") + "/rhz-XXXXXX";
+  const int file = mkstemp(path.data());
+  if (file < 0)
+    return nullptr;
+  unlink(path.c_str());
+  return fdopen(file, "w+b");
+}
+#endif
+
 namespace rhz {
 struct Random {
   uint64_t state;
@@ -277,7 +294,8 @@ private:
 
 /// A port that writes a bank: AXI4's channels AW, W and B. A burst goes to the
 /// bank with its last beat and is answered when the bank has written it; beats
-/// that wait have places for what comes in the bank's latency, and some more.
+/// that wait have places for what comes in the bank's latency, and some more,
+/// and those of a burst that was asked for always have.
 class WritePort {
 public:
   WritePort(const BankFigures &figures, uint64_t seed, unsigned percent,
@@ -292,8 +310,10 @@ public:
     requests.drive(awready, int64_t(bursts.size()) < kBursts);
     while (!written.empty() && written.front() <= now)
       written.pop_front();
+    const int64_t room =
+        bursts.empty() ? places : std::max(places, bursts.front().count);
     wready = accepting =
-        int64_t(written.size() + data.size()) < places && !taking.now();
+        int64_t(written.size() + data.size()) < room && !taking.now();
     if (!offering)
       offering = !done.empty() && done.front().cycle <= now && !answers.now();
     bvalid = offering;

@@ -120,6 +120,7 @@ struct Bench {
   std::vector<std::unique_ptr<Unit>> units;
   std::map<int64_t, std::shared_ptr<rhz::Bank>> banks;
   int64_t now = 0, hang = 100000;
+  rhz::MemoryTiming timing; ///< of the first port
 #if VM_TRACE
   Trace trace; ///< of the first unit
   uint64_t halfPs = 1, timePs = 0;
@@ -270,6 +271,11 @@ struct Bench {
             kControl, [](Unit &unit) { return unit.registers.value == kIdle; },
             "before a start"))
       return false;
+    // Measured after a refresh, whenever that is.
+    while (timing.refreshEvery > 0 &&
+           (now < timing.refreshEvery ||
+            now % timing.refreshEvery != timing.refresh))
+      cycle();
     for (auto &unit : units) {
       unit->sawInterrupt = false;
       unit->started = now;
@@ -392,6 +398,7 @@ int main(int argc, char **argv) {
   report = std::fopen(reportPath.c_str(), "w");
   if (!report)
     return 2;
+  bench.timing = figures[0].timing;
   for (auto &unit : bench.units) {
     if (unit->buffers.size() != figures.size())
       return 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FloatLayers.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Transforms/Placement.h"
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -121,6 +122,7 @@ void calibrate::foldIntoWeights(func::FuncOp function) {
       if (llvm::any_of(f->gain, [](double g) { return g != 1; }))
         setConstant(op, 1, "weights", shape, weights);
       setConstant(op, 2, "bias", {channels}, bias);
+      op->setLoc(withTensorOf(op->getLoc(), next->getLoc()));
       next->getResult(0).replaceAllUsesWith(op->getResult(0));
       next->erase();
     }

@@ -2,6 +2,7 @@
 // Runs the network on its frames: all observations are stored by frame and
 // merged in order, so that the number of threads has no effect.
 #include "ObservedModel.h"
+#include "Runner.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/Support/Parallel.h"
 #include <atomic>
@@ -36,6 +37,29 @@ static std::string opName(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
+/// The elements of a sum to which a constant adds what no softmax lets pass.
+static std::vector<char> hiddenBy(Value v) {
+  constexpr float kMasked = -1e4f;
+  auto sum = v.getDefiningOp<osa::AddOp>();
+  if (!sum)
+    return {};
+  for (Value operand : sum->getOperands()) {
+    auto constant = operand.getDefiningOp<osa::ConstantOp>();
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!constant || !type.getElementType().isF32())
+      continue;
+    std::vector<float> mask = osa::floatValues(constant.getValue());
+    if (llvm::none_of(mask, [](float m) { return m <= kMasked; }))
+      continue;
+    std::vector<char> hidden;
+    for (int64_t at : broadcastMap(
+             type.getShape(), cast<RankedTensorType>(v.getType()).getShape()))
+      hidden.push_back(mask[size_t(at)] <= kMasked);
+    return hidden;
+  }
+  return {};
+}
+
 void ObservedModel::makeRows() {
   DenseMap<Value, size_t> points;
   DenseMap<Operation *, size_t> weights;
@@ -48,7 +72,8 @@ void ObservedModel::makeRows() {
       list.push_back(
           {osa::nodeName(point.loc), "input", point.value, i, {}, true});
   }
-  // The row with weights, or the point, that a value belongs to.
+  size_t layers = 0;
+  // The layer, or the point, that a value belongs to.
   DenseMap<Value, size_t> rowOf;
   for (auto [i, row] : llvm::enumerate(list))
     rowOf[row.value] = i;
@@ -60,21 +85,25 @@ void ObservedModel::makeRows() {
     for (Value operand : op.getOperands())
       if (auto found = rowOf.find(operand); found != rowOf.end() && !row)
         row = found->second;
-    if (auto found = weights.find(&op); found != weights.end()) {
+    if (isa<osa::Conv2dOp, osa::DenseOp>(op)) {
       if (row)
         list[*row].readers.push_back(list.size());
       row = list.size();
-      list.push_back({osa::nodeName(&op),
-                      opName(&op),
-                      v,
-                      {},
-                      found->second,
-                      false,
-                      osa::computeWork(&op).macs});
+      auto found = weights.find(&op);
+      list.push_back(
+          {osa::nodeName(&op),
+           opName(&op),
+           v,
+           {},
+           found == weights.end() ? std::nullopt : std::optional(found->second),
+           false,
+           osa::computeWork(&op).macs,
+           {},
+           layers++});
     }
     auto point = points.find(v);
     if (point != points.end() && !places.activations[point->second].isInput) {
-      bool ends = row && !list[*row].point && list[*row].weights &&
+      bool ends = row && !list[*row].point && list[*row].layer &&
                   op.getNumOperands() &&
                   !isa<osa::ConcatOp, osa::AvgPoolOp, osa::UnaryOp>(op);
       if (!ends) {
@@ -91,6 +120,8 @@ void ObservedModel::makeRows() {
     if (row)
       rowOf[v] = *row;
   }
+  for (Row &row : list)
+    row.hidden = hiddenBy(row.value);
 }
 
 static llvm::Error stopped(size_t frame) {
@@ -107,21 +138,26 @@ static void noteStop(std::atomic<size_t> &first, size_t frame) {
 }
 
 /// How many of `values` are outside the codes of `format`.
-static size_t beyond(const std::vector<float> &values,
+static size_t beyond(const Row &row, const std::vector<float> &values,
                      const AffineFormat &format) {
   double scale = format.scale[0], zero = format.zero[0];
-  return size_t(llvm::count_if(values, [&](float x) {
+  size_t count = 0;
+  for (auto [i, x] : llvm::enumerate(values)) {
     double q = std::nearbyint(x / scale) + zero;
-    return q < double(format.lo) || q > double(format.hi);
-  }));
+    count += !row.hides(i) && (q < double(format.lo) || q > double(format.hi));
+  }
+  return count;
 }
 
 llvm::Error ObservedModel::observe() {
-  Interpreter interpreter(main());
-  DenseMap<Operation *, size_t> rowOf;
+  std::vector<Value> values;
+  std::vector<size_t> rowOf; // of each value
   for (auto [i, row] : llvm::enumerate(list))
-    if (row.point && row.value.getDefiningOp())
-      rowOf[row.value.getDefiningOp()] = i;
+    if (row.point && row.value.getDefiningOp()) {
+      values.push_back(row.value);
+      rowOf.push_back(i);
+    }
+  std::unique_ptr<Runner> runner = makeRunner(main(), values, frames.size());
   constexpr size_t kSamples = 1 << 16;
   size_t share = std::max<size_t>(kSamples / frames.size(), 16);
   std::vector<std::vector<Observed>> found(frames.size(),
@@ -134,6 +170,8 @@ llvm::Error ObservedModel::observe() {
       size_t channels = t.shape.empty() ? 1 : t.shape.back();
       o.largest.assign(channels, 0);
       for (auto [i, x] : llvm::enumerate(t.floats)) {
+        if (list[row].hides(i))
+          continue;
         if (!std::isfinite(x)) {
           o.high = INFINITY;
           break;
@@ -145,14 +183,14 @@ llvm::Error ObservedModel::observe() {
       }
       double step = std::max(1.0, double(t.floats.size()) / double(share));
       for (double i = 0; i < double(t.floats.size()); i += step)
-        o.samples.push_back(t.floats[size_t(i)]);
+        if (!list[row].hides(size_t(i)))
+          o.samples.push_back(t.floats[size_t(i)]);
     };
     for (auto [i, row] : llvm::enumerate(list))
       if (auto arg = dyn_cast<BlockArgument>(row.value))
         look(i, frames[f][arg.getArgNumber()]);
-    auto out = interpreter.run(frames[f], [&](Operation *op, const Tensor &t) {
-      if (auto it = rowOf.find(op); it != rowOf.end())
-        look(it->second, t);
+    auto out = runner->run(frames[f], [&](size_t which, const Tensor &t) {
+      look(rowOf[which], t);
     });
     if (failed(out))
       noteStop(stop, f);
@@ -201,7 +239,12 @@ AffineFormat ObservedModel::weights(size_t row, unsigned bits) {
 }
 
 std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
-  Placement there = placeQuantizers(copy.lookupSymbol<func::FuncOp>("main"));
+  auto function = copy.lookupSymbol<func::FuncOp>("main");
+  Placement there = placeQuantizers(function);
+  SmallVector<Value> layers;
+  for (Operation &op : function.getBody().front())
+    if (isa<osa::Conv2dOp, osa::DenseOp>(op))
+      layers.push_back(op.getResult(0));
   OpBuilder builder(copy.getContext());
   std::vector<Value> values;
   for (auto [i, row] : llvm::enumerate(list)) {
@@ -211,8 +254,9 @@ std::vector<Value> ObservedModel::apply(ModuleOp copy, const Config &config) {
         operand.set(quantized(builder, operand.get(),
                               weights(i, config[i].weights),
                               operand.getOwner()->getLoc()));
-      values.push_back(operand.getOwner()->getResult(0));
     }
+    if (row.layer)
+      values.push_back(layers[*row.layer]);
     if (!row.point)
       continue;
     const Placement::Point &point = there.activations[*row.point];
@@ -236,8 +280,11 @@ static int64_t classOf(const std::vector<Tensor> &outputs) {
 namespace {
 struct Power {
   double signal = 0, noise = 0;
-  void add(const Tensor &want, const Tensor &got) {
+  void add(const Tensor &want, const Tensor &got,
+           const std::vector<char> &hidden = {}) {
     for (size_t i = 0; i < want.floats.size() && i < got.floats.size(); ++i) {
+      if (!hidden.empty() && hidden[i])
+        continue;
       double e = double(got.floats[i]) - want.floats[i];
       signal += double(want.floats[i]) * want.floats[i];
       noise += e * e;
@@ -252,14 +299,16 @@ llvm::Expected<Quality> ObservedModel::measure(const Config &config,
   OwningOpRef<ModuleOp> copy = module->clone();
   std::vector<Value> values = apply(*copy, config);
   auto function = copy->lookupSymbol<func::FuncOp>("main");
-  Interpreter exact(main()), rounded(function);
-  DenseMap<Operation *, size_t> exactRow, roundedRow;
-  for (auto [i, row] : llvm::enumerate(list)) {
-    if (Operation *op = row.value.getDefiningOp())
-      exactRow[op] = i;
-    if (Operation *op = values[i].getDefiningOp())
-      roundedRow[op] = i;
+  std::unique_ptr<Runner> exact, rounded;
+  if (layers) {
+    std::vector<Value> own;
+    for (const Row &row : list)
+      own.push_back(row.value);
+    exact = makeRunner(main(), own, count);
+  } else {
+    values.clear();
   }
+  rounded = makeRunner(function, values, count);
   // The formats, chosen before threads use them.
   std::vector<std::optional<AffineFormat>> used(list.size());
   for (auto [i, row] : llvm::enumerate(list))
@@ -278,21 +327,19 @@ llvm::Expected<Quality> ObservedModel::measure(const Config &config,
       for (auto [i, row] : llvm::enumerate(list))
         if (auto arg = dyn_cast<BlockArgument>(row.value))
           want[i] = frames[f][arg.getArgNumber()];
-      auto out = exact.run(frames[f], [&](Operation *op, const Tensor &t) {
-        if (auto it = exactRow.find(op); it != exactRow.end())
-          want[it->second] = t;
-      });
+      auto out = exact->run(
+          frames[f], [&](size_t row, const Tensor &t) { want[row] = t; });
       if (failed(out))
         noteStop(stop, f);
       for (auto [i, row] : llvm::enumerate(list))
         if (row.point && config[i].activations)
-          cut[f][i] = {want[i].floats.size(), beyond(want[i].floats, *used[i])};
+          cut[f][i] = {want[i].floats.size(),
+                       beyond(row, want[i].floats, *used[i])};
     }
     byRow[f].resize(list.size());
     byOutput[f].resize(results);
-    auto out = rounded.run(frames[f], [&](Operation *op, const Tensor &t) {
-      if (auto it = roundedRow.find(op); layers && it != roundedRow.end())
-        byRow[f][it->second].add(want[it->second], t);
+    auto out = rounded->run(frames[f], [&](size_t row, const Tensor &t) {
+      byRow[f][row].add(want[row], t, list[row].hidden);
     });
     if (failed(out))
       return noteStop(stop, f);

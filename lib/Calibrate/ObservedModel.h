@@ -8,16 +8,21 @@
 #include "rhizome/Interp/Interpreter.h"
 
 namespace rhizome::calibrate {
-/// A layer with weights, with the point that it ends in if it is rounded; or
-/// another point.
+/// A layer, with the point that it ends in if it is rounded; or another point.
 struct Row {
   std::string name, op;
-  mlir::Value value;                  ///< what is compared
-  std::optional<size_t> point = {};   ///< in Placement::activations
-  std::optional<size_t> weights = {}; ///< in Placement::constants
+  mlir::Value value;                ///< what is compared
+  std::optional<size_t> point = {}; ///< in Placement::activations
+  /// In Placement::constants; none of a layer whose weights the file rounds.
+  std::optional<size_t> weights = {};
   bool isInput = false;
   int64_t macs = 0;                 ///< of a frame
-  std::vector<size_t> readers = {}; ///< rows with weights that read it directly
+  std::vector<size_t> readers = {}; ///< layers that read it directly
+  std::optional<size_t> layer = {}; ///< among those of `@main`
+  /// The elements that a constant mask takes out of a softmax, which say
+  /// nothing of a range; empty if there are none.
+  std::vector<char> hidden = {};
+  bool hides(size_t i) const { return !hidden.empty() && hidden[i]; }
 };
 
 /// Widths of each row; 0 keeps the reals.

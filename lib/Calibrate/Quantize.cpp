@@ -125,8 +125,7 @@ llvm::Expected<Report> calibrate::quantize(ModuleOp module,
     return llvm::createStringError("the calibration data hold no frame");
   auto function = module.lookupSymbol<func::FuncOp>("main");
   foldIntoWeights(function);
-  if (llvm::all_of(placeQuantizers(function).constants,
-                   [](const Placement::Constant &c) { return c.isBias; }))
+  if (!placeQuantizers(function).hasFloatLayer())
     return llvm::createStringError(
         options.measuresNarrowings
             ? "no layer of this model has float weights to quantize: it has "

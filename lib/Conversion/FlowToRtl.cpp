@@ -62,6 +62,8 @@ public:
             else
               outputNames.push_back(text(name));
           }
+        else if (port.protocol == unit::Protocol::Status)
+          outputNames.push_back(text(statusName(actor, port)));
     }
     memories.forSignals(
         [&](const std::string &name, bool isInput, int64_t width) {
@@ -141,6 +143,14 @@ private:
     auto index = actor->getAttrOfType<IntegerAttr>("rhizome.port");
     return std::string(port.name) + "_" +
            std::to_string(index ? index.getInt() : 0);
+  }
+
+  /// That of what a unit tells of its port: "s_axis_0_err_o".
+  static std::string statusName(flow::ActorOp actor, const unit::Port &status) {
+    for (const unit::Port &port : actor.getUnit().kind().ports)
+      if (port.protocol == unit::Protocol::Axis)
+        return borderName(actor, port) + "_" + status.name;
+    llvm_unreachable("only ports of the design have a status");
   }
 
   NamedAttribute parameter(StringRef name, int64_t value) {
@@ -403,7 +413,7 @@ private:
     for (const unit::Port &port : unit.kind().ports) {
       switch (port.protocol) {
       case unit::Protocol::Status:
-        ++result;
+        topOutputs.push_back(instance.getResult(result++));
         break;
       case unit::Protocol::Load:
       case unit::Protocol::Axi4Read:

@@ -309,6 +309,8 @@ rtl::ModuleOp NodeTop::run() {
     for (const char *signal : {"_tdata", "_tvalid", "_tlast"})
       topIn.push_back({name + signal, name + signal});
     topOut.push_back({name + "_tready", name + "_tready", 1});
+    // The endpoint gives whole frames.
+    topOut.push_back({name + "_err_o", "unused_err_" + std::to_string(p), 16});
   }
   for (int64_t p = 0; p < o.outputs; ++p) {
     std::string name = "m_axis_" + std::to_string(p);

@@ -60,7 +60,8 @@ MemoryImage MemoryImage::parse(std::string_view hex) {
 
 int64_t MemoryImage::zeroColumns(int64_t at, int64_t bits) const {
   int64_t stride = (width + 63) / 64;
-  for (int64_t i = 0; i < bits; ++i)
+  const int64_t inside = std::clamp<int64_t>(width - at, 0, bits);
+  for (int64_t i = 0; i < inside; ++i)
     for (int64_t word = 0; word < depth; ++word)
       if (words[stride * word + (at + i) / 64] >> ((at + i) % 64) & 1)
         return i;
@@ -76,7 +77,7 @@ int64_t MemoryImage::usedColumns(int64_t at, int64_t bits) const {
 
 int64_t MemoryImage::varyingColumns(int64_t at, int64_t bits) const {
   int64_t stride = (width + 63) / 64, varying = 0;
-  for (int64_t i = at; i < at + bits; ++i) {
+  for (int64_t i = at; i < std::min(at + bits, width); ++i) {
     uint64_t ones = 0, zeros = 0;
     for (int64_t word = 0; word < depth; ++word) {
       uint64_t bit = words[stride * word + i / 64] >> (i % 64) & 1;

@@ -106,11 +106,13 @@ private:
     linalg::makeMemRefCopyOp(b, loc, from, to);
   }
   bool isFree(Operation *op, Value tensor);
-  Value written(Operation *op, Value begins, bool isRead, Value result);
+  Value written(Operation *op, Value begins, bool isRead, Value result,
+                bool mayTake = true);
   LogicalResult dps(linalg::LinalgOp op);
   template <typename Op>
   Value viewOf(Op op, Value whole, RankedTensorType slice);
   LogicalResult insert(tensor::InsertSliceOp op);
+  LogicalResult insert(tensor::InsertOp op);
   LogicalResult extract(tensor::ExtractSliceOp op);
   template <typename Op, typename To> LogicalResult reshape(Op op);
 
@@ -198,9 +200,9 @@ bool Bufferizer::isFree(Operation *op, Value tensor) {
 
 /// The memref that `op` writes its result to, which begins as a tensor.
 Value Bufferizer::written(Operation *op, Value begins, bool isRead,
-                          Value result) {
+                          Value result, bool mayTake) {
   Place from = places.find(begins)->second;
-  if (from.memref && isFree(op, begins)) {
+  if (from.memref && mayTake && isFree(op, begins)) {
     buffers[from.buffer].names.clear();
     give(result, from.memref, from.buffer);
     return from.memref;
@@ -222,9 +224,13 @@ LogicalResult Bufferizer::dps(linalg::LinalgOp op) {
   SmallVector<Value> indexed;
   for (tensor::ExtractOp e : extracts)
     indexed.push_back(read(e.getTensor()));
-  OpOperand *init = op.getDpsInitOperand(0);
-  operands.push_back(written(
-      op, init->get(), op.payloadUsesValueFromOperand(init), op->getResult(0)));
+  // Results that begin with one tensor lie apart.
+  llvm::SmallDenseSet<Value> begun;
+  for (auto [init, result] :
+       llvm::zip_equal(op.getDpsInitsMutable(), op->getResults()))
+    operands.push_back(written(op, init.get(),
+                               op.payloadUsesValueFromOperand(&init), result,
+                               begun.insert(init.get()).second));
   Operation *made = mlir::clone(b, op, TypeRange(), operands);
   SmallVector<tensor::ExtractOp> copies;
   made->walk([&](tensor::ExtractOp e) { copies.push_back(e); });
@@ -292,6 +298,14 @@ LogicalResult Bufferizer::insert(tensor::InsertSliceOp op) {
     return success();
   Value view = viewOf(op, whole, op.getSourceType());
   copy(op.getLoc(), part, view);
+  return success();
+}
+
+/// One element.
+LogicalResult Bufferizer::insert(tensor::InsertOp op) {
+  Value whole = written(op, op.getDest(), /*isRead=*/true, op.getResult());
+  memref::StoreOp::create(b, op.getLoc(), op.getScalar(), whole,
+                          op.getIndices());
   return success();
 }
 
@@ -494,7 +508,8 @@ LogicalResult Bufferizer::convert(Operation *op) {
         return success();
       })
       .Case<linalg::LinalgOp>([&](auto linalg) { return dps(linalg); })
-      .Case<tensor::InsertSliceOp>([&](auto slice) { return insert(slice); })
+      .Case<tensor::InsertSliceOp, tensor::InsertOp>(
+          [&](auto part) { return insert(part); })
       .Case<tensor::ExtractSliceOp>([&](auto slice) { return extract(slice); })
       .Case<tensor::CollapseShapeOp>([&](auto shape) {
         return reshape<tensor::CollapseShapeOp, memref::CollapseShapeOp>(shape);
@@ -503,7 +518,7 @@ LogicalResult Bufferizer::convert(Operation *op) {
         return reshape<tensor::ExpandShapeOp, memref::ExpandShapeOp>(shape);
       })
       .Default([](Operation *other) {
-        return other->emitOpError("has no buffers on the CPU path");
+        return other->emitOpError("is not computed on the CPU");
       });
 }
 

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "rhizome/Support/LinalgLoops.h"
 
 namespace rhizome::cpu {
 /// The bytes of constants, each with the type of its buffer.
@@ -30,6 +31,12 @@ void fuseElementwise(mlir::func::FuncOp func);
 /// tensors stay as they are. Fails with a diagnostic at what it does not know.
 llvm::LogicalResult bufferize(mlir::func::FuncOp func, const Memory &memory,
                               Constants &constants);
+
+/// Makes the loops' checks (host::Check) record the first value for which one
+/// does not hold, in a new argument of the function, int64 [3]. Returns the
+/// checks; of none there is no argument.
+std::vector<host::Check> recordChecks(mlir::func::FuncOp func,
+                                      unsigned argument);
 
 /// Moves the operations of a long function into functions of their own, which
 /// lowering and LLVM take in linear time and whose arguments do not overlap.

@@ -72,6 +72,7 @@ struct CompiledFunction::State {
   void (*code)(void **) = nullptr;
   /// Bytes that a call needs: what Tensors hold otherwise, and temporaries.
   size_t frameBytes = 0;
+  std::vector<host::Check> checks;
   std::mutex mutex;
   std::vector<Block64> idle;
 };
@@ -148,6 +149,8 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
     return failure();
   vectorizeLoops(func, {unit, entry.borders, /*contracts=*/true},
                  entry.constants);
+  entry.checks = recordChecks(func, entry.borders);
+  entry.borders += entry.checks.empty() ? 0 : 1;
   for (std::vector<char> &constant : entry.constants)
     constant.resize(constant.size() + kReadableBytes);
   cutIntoParts(func);
@@ -184,6 +187,7 @@ CompiledFunction::compile(func::FuncOp func) {
     llvm::copy(constant, block.data());
   }
   state.frameBytes = size_t(entry->scratchBytes);
+  state.checks = entry->checks;
   for (const auto *borders : {&state.inputs, &state.outputs})
     for (const Border &border : *borders)
       if (!border.isDirect())
@@ -208,7 +212,8 @@ CompiledFunction::compile(func::FuncOp func) {
 
 FailureOr<std::string>
 rhizome::compileFunctions(llvm::ArrayRef<func::FuncOp> functions,
-                          llvm::StringRef cpu) {
+                          llvm::StringRef cpu,
+                          std::vector<std::vector<host::Check>> *checks) {
   assert(!functions.empty() && "an object holds at least one function");
   func::FuncOp first = functions.front();
   loadCpuDialects(*first.getContext());
@@ -225,6 +230,8 @@ rhizome::compileFunctions(llvm::ArrayRef<func::FuncOp> functions,
       return failure();
     entry->name = name;
     entry->owns = true;
+    if (checks)
+      checks->push_back(entry->checks);
     entries.push_back(std::move(*entry));
   }
   auto object = compileModule(*module, *machine, entries);
@@ -327,6 +334,9 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
       table.push_back(take(border));
     }
   }
+  int64_t wrong[3] = {0, 0, 0};
+  if (!state->checks.empty())
+    table.push_back(wrong);
   for (Block64 &constant : state->constants)
     table.push_back(constant.data());
   table.push_back(next);
@@ -339,7 +349,13 @@ CompiledFunction::run(ArrayRef<Tensor> inputs) const {
             static_cast<const char *>(table[state->inputs.size() + i]),
             border.elements(), results[i].ints);
       });
-  std::lock_guard<std::mutex> lock(state->mutex);
-  state->idle.push_back(std::move(*memory));
+  {
+    std::lock_guard<std::mutex> lock(state->mutex);
+    state->idle.push_back(std::move(*memory));
+  }
+  if (wrong[0]) {
+    const host::Check &check = state->checks[size_t(wrong[0]) - 1];
+    return fail("'" + check.node + "': " + check.message(wrong[1], wrong[2]));
+  }
   return results;
 }

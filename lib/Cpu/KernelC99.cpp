@@ -46,6 +46,8 @@ private:
     return names[value] = prefix + std::to_string(next++);
   }
   std::string affine(AffineExpr expr, ValueRange operands, unsigned dims);
+  std::string bound(AffineMap map, ValueRange operands);
+  void loop(affine::AffineForOp op);
   std::string element(Value memref, AffineMap map, ValueRange operands);
   void visit(Operation &op);
   void visit(Block &block) {
@@ -81,6 +83,52 @@ std::string C99Printer::affine(AffineExpr expr, ValueRange operands,
   default:
     return fail("a subscript with a division");
   }
+}
+
+/// The bound of a loop.
+std::string C99Printer::bound(AffineMap map, ValueRange operands) {
+  if (map.getNumResults() != 1)
+    return fail("a loop that ends at the least of several bounds");
+  return affine(map.getResult(0), operands, map.getNumDims());
+}
+
+/// What a loop carries is a variable that its trips write.
+void C99Printer::loop(affine::AffineForOp op) {
+  for (auto [init, arg, result] : llvm::zip_equal(
+           op.getInits(), op.getRegionIterArgs(), op.getResults())) {
+    if (!isa<FloatType>(arg.getType())) {
+      fail("a loop that carries something else than numbers");
+      return;
+    }
+    std::string from = nameOf(init), to = fresh("s", arg);
+    names[result] = to;
+    line() << cType(arg.getType()) << " " << to << " = " << from << ";\n";
+  }
+  const std::string from = bound(op.getLowerBoundMap(),
+                                 op.getLowerBoundOperands()),
+                    to = bound(op.getUpperBoundMap(),
+                               op.getUpperBoundOperands()),
+                    i = fresh("i", op.getInductionVar());
+  line() << "for (int " << i << " = " << from << "; " << i << " < " << to
+         << "; " << i << " += " << op.getStepAsInt() << ") {\n";
+  ++depth;
+  visit(*op.getBody());
+  // All are read before one is written.
+  auto yield = cast<affine::AffineYieldOp>(op.getBody()->getTerminator());
+  SmallVector<std::string> next;
+  for (Value v : yield.getOperands()) {
+    next.push_back(nameOf(v));
+    if (yield.getNumOperands() == 1)
+      continue;
+    std::string kept = "n" + std::to_string(this->next++);
+    line() << "const " << cType(v.getType()) << " " << kept << " = "
+           << next.back() << ";\n";
+    next.back() = kept;
+  }
+  for (auto [arg, value] : llvm::zip_equal(op.getRegionIterArgs(), next))
+    line() << nameOf(arg) << " = " << value << ";\n";
+  --depth;
+  line() << "}\n";
 }
 
 std::string C99Printer::element(Value memref, AffineMap map,
@@ -160,24 +208,17 @@ void C99Printer::visit(Operation &op) {
       fail("a constant array");
     return;
   }
-  if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
-    if (!loop.hasConstantBounds() || loop.getNumResults()) {
-      fail("a loop whose bounds are not constant");
-      return;
-    }
-    std::string i = fresh("i", loop.getInductionVar());
-    line() << "for (int " << i << " = " << loop.getConstantLowerBound() << "; "
-           << i << " < " << loop.getConstantUpperBound() << "; " << i
-           << " += " << loop.getStepAsInt() << ") {\n";
-    ++depth;
-    visit(*loop.getBody());
-    --depth;
-    line() << "}\n";
+  if (auto repeated = dyn_cast<affine::AffineForOp>(op)) {
+    loop(repeated);
     return;
   }
-  if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
-    MemRefType type = alloc.getType();
-    std::string name = fresh("t", alloc);
+  if (isa<memref::AllocOp, memref::AllocaOp>(op)) {
+    auto type = cast<MemRefType>(op.getResult(0).getType());
+    if (!type.hasStaticShape() || !isa<FloatType>(type.getElementType())) {
+      fail("an array whose layout is not known");
+      return;
+    }
+    std::string name = fresh("t", op.getResult(0));
     line() << cType(type.getElementType()) << " " << name << "["
            << type.getNumElements() << "];\n";
     return;

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "rhizome/Support/Texts.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -395,8 +396,5 @@ static std::string fortranEntry(const Signature &signature) {
 }
 
 std::string rhizome::kernel::entryPoints(const Signature &signature) {
-  std::string text = kRun;
-  for (size_t at; (at = text.find("NAME")) != std::string::npos;)
-    text.replace(at, 4, signature.name);
-  return text + fortranEntry(signature);
+  return fillIn(kRun, "NAME", signature.name) + fortranEntry(signature);
 }

@@ -4,17 +4,17 @@
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome::kernel;
 
-/// The same with names that C, C++ and Fortran accept.
+/// The same with names that C and C++ accept.
 static Signature withLegalNames(Signature signature) {
-  rhizome::NameScope scope;
+  rhizome::NameScope scope(rhizome::Language::C);
   for (llvm::StringRef taken : {"arrays", "elements", "threads"})
     scope.reserve(taken);
-  scope.reserve(signature.name);
+  for (const char *ending : {"", "_run", "_batch"})
+    scope.reserve(signature.name + ending);
   for (Argument &one : signature.arguments)
     one.name = scope.unique(one.name);
   return signature;
@@ -153,20 +153,17 @@ static void fortranLine(llvm::raw_ostream &os, llvm::StringRef indent,
   os << indent << text << "\n";
 }
 
-std::string rhizome::kernel::printFortranModule(const Signature &given) {
-  const Signature signature = withLegalNames(given);
+std::string rhizome::kernel::printFortranModule(const Signature &signature) {
   const std::string &name = signature.name;
-  // Fortran knows no case; names that differ by it get a number.
-  llvm::StringSet<> taken{name,     name + "_elements", name + "_fortran",
-                          "status", "threads",          "which"};
+  rhizome::NameScope scope(rhizome::Language::Fortran);
+  for (const char *ending : {"", "_elements", "_fortran", "_kernel"})
+    scope.reserve(name + ending);
+  for (llvm::StringRef used : {"c_double", "c_float", "c_int", "check", "int",
+                               "iso_c_binding", "status", "threads", "which"})
+    scope.reserve(used);
   std::vector<std::string> names;
-  for (const Argument &one : signature.arguments) {
-    std::string plain = llvm::StringRef(one.name).ltrim('_').str(),
-                wanted = plain;
-    for (int i = 2; !taken.insert(llvm::StringRef(wanted).lower()).second; ++i)
-      wanted = plain + "_" + std::to_string(i);
-    names.push_back(wanted);
-  }
+  for (const Argument &one : signature.arguments)
+    names.push_back(scope.unique(one.name));
   std::string list = llvm::join(names, ", "), text;
   llvm::raw_string_ostream os(text);
   auto declare = [&](llvm::StringRef indent, bool anyRank) {
@@ -221,8 +218,8 @@ std::string rhizome::kernel::printFortranModule(const Signature &given) {
   os << "  end subroutine\n\n"
      << "  subroutine check(which)\n    integer(c_int), intent(in) :: which\n"
      << "    if (which == 0) return\n"
-     << "    print '(a, i0, a)', '" << name
-     << ": argument ', which, ' has other extents than the kernel''s'\n"
+     << "    print '(a, i0, a)', '" << name << ": argument ', which, &\n"
+     << "      ' has other extents than the kernel''s'\n"
      << "    error stop 1\n  end subroutine\nend module\n";
   return text;
 }

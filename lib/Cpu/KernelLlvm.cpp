@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -49,12 +50,36 @@ func::FuncOp rhizome::kernel::extractPart(ModuleOp module, func::FuncOp kernel,
       needed.insert(v.getDefiningOp());
   };
   llvm::for_each(outputs, need);
+  // Of an operand that a nest does not read only the shape matters: it may be
+  // outside of the part.
+  auto isUnread = [](Operation *op, OpOperand &operand) {
+    auto nest = dyn_cast<linalg::GenericOp>(op);
+    return nest && nest.isDpsInput(&operand) &&
+           isa<RankedTensorType>(operand.get().getType()) &&
+           nest.getMatchingBlockArgument(&operand).use_empty();
+  };
   for (size_t i = 0; i < needed.size(); ++i)
-    needed[i]->walk(
-        [&](Operation *inner) { llvm::for_each(inner->getOperands(), need); });
-  for (Operation &op : kernel.getBody().front())
-    if (needed.contains(&op))
-      b.clone(op, mapping);
+    needed[i]->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (!isUnread(inner, operand))
+          need(operand.get());
+    });
+  for (Operation &op : kernel.getBody().front()) {
+    if (!needed.contains(&op))
+      continue;
+    IRMapping with = mapping;
+    for (OpOperand &operand : op.getOpOperands())
+      if (auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+          isUnread(&op, operand) && type.hasStaticShape() &&
+          !mapping.contains(operand.get()))
+        with.map(operand.get(),
+                 tensor::EmptyOp::create(b, op.getLoc(), type.getShape(),
+                                         type.getElementType())
+                     .getResult());
+    Operation *made = b.clone(op, with);
+    for (auto [from, to] : llvm::zip_equal(op.getResults(), made->getResults()))
+      mapping.map(from, to);
+  }
   SmallVector<Value> results;
   for (Value v : outputs)
     results.push_back(mapping.lookup(v));

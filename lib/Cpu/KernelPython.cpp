@@ -3,30 +3,20 @@
 // library next to it, and its types.
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Support/Names.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rhizome::kernel;
 
-static constexpr llvm::StringLiteral kKeywords[] = {
-    "False",  "None",   "True",    "and",      "as",       "assert", "async",
-    "await",  "break",  "class",   "continue", "def",      "del",    "elif",
-    "else",   "except", "finally", "for",      "from",     "global", "if",
-    "import", "in",     "is",      "lambda",   "nonlocal", "not",    "or",
-    "pass",   "raise",  "return",  "try",      "while",    "with",   "yield"};
-
 std::string rhizome::kernel::pythonName(const Signature &signature) {
-  return llvm::is_contained(kKeywords, signature.name) ? signature.name + "_"
-                                                       : signature.name;
+  return rhizome::pythonModuleName(signature.name);
 }
 
 /// The same with names that Python accepts.
 static Signature withPythonNames(Signature signature) {
-  rhizome::NameScope scope;
-  for (llvm::StringRef taken : kKeywords)
+  rhizome::NameScope scope(rhizome::Language::Python);
+  for (llvm::StringRef taken : {"threads", "_call"})
     scope.reserve(taken);
-  scope.reserve("threads");
   for (Argument &one : signature.arguments)
     one.name = scope.unique(one.name);
   return signature;

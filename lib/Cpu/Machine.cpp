@@ -233,7 +233,8 @@ rhizome::cpu::compileModule(ModuleOp module, const Machine &machine,
     llvm::SMDiagnostic diagnostic;
     std::unique_ptr<llvm::Module> other =
         llvm::parseAssemblyString(assembly, diagnostic, context);
-    assert(other && "the entry points are well-formed");
+    if (!other)
+      return cannot("the entry points are wrong: " + diagnostic.getMessage());
     other->setTargetTriple(ir->getTargetTriple());
     other->setDataLayout(ir->getDataLayout());
     // What the assembly calls is seen while they are linked only.

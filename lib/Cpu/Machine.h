@@ -39,9 +39,9 @@ private:
 };
 
 /// A function on buffers that programs call as `void NAME(void **buffers)`:
-/// its inputs, then its results. What follows among its arguments is in the
-/// table as well, or if `owns` part of the object (constants) or allocated in
-/// each call (scratch).
+/// its inputs, then its results, then the record of its checks. What follows
+/// among its arguments is in the table as well, or if `owns` part of the object
+/// (constants) or allocated in each call (scratch).
 struct Entry {
   std::string function; ///< of the module
   std::string name;
@@ -49,6 +49,10 @@ struct Entry {
   int64_t scratchBytes = 0;
   bool owns = false;
   Constants constants;
+  /// What the code requires of integers. If anything, a record of three int64_t
+  /// follows the results: the number of the first check that did not hold,
+  /// counted from 1, the value, and its element. The caller clears it.
+  std::vector<host::Check> checks;
 };
 
 /// From functions on buffers to LLVM's dialect, with bare pointers.

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "rhizome/Support/LinalgLoops.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -59,6 +60,8 @@ static bool isPlain(Operation &inner) {
   for (Type type : inner.getResultTypes())
     if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() > 64)
       return false;
+  if (host::Check::of(&inner))
+    return false;
   // A division could trap on a lane that is not there.
   return (OpTrait::hasElementwiseMappableTraits(&inner) &&
           !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

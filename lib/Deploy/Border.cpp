@@ -5,9 +5,11 @@
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Model/HostModel.h"
 #include "rhizome/Model/States.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <map>
 #include <numeric>
 
@@ -356,11 +358,36 @@ llvm::SmallVector<Value> takenAs(ModuleOp module, const std::string &name) {
 }
 } // namespace
 
+std::vector<unsigned> deploy::tensorsAt(func::FuncOp network,
+                                        llvm::ArrayRef<BorderPort> ports,
+                                        bool results) {
+  const std::vector<BorderPort> own = model::hostPorts(network, results);
+  llvm::StringMap<unsigned> byName;
+  for (auto [i, port] : llvm::enumerate(own))
+    byName.try_emplace(port.name, unsigned(i));
+  // Networks of integers may leave out names: then the order counts.
+  const bool isNamed = byName.size() == own.size();
+  std::vector<unsigned> tensors;
+  for (auto [k, port] : llvm::enumerate(ports)) {
+    auto found = byName.find(port.name);
+    const unsigned i =
+        isNamed && found != byName.end() ? found->second : unsigned(k);
+    assert(i < own.size() && !llvm::is_contained(tensors, i) &&
+           own[i].elements() == port.elements() &&
+           own[i].element.format == port.element.format &&
+           "a port is one of the network's tensors");
+    tensors.push_back(i);
+  }
+  return tensors;
+}
+
 HostSection deploy::hostSectionOf(ModuleOp module,
                                   llvm::ArrayRef<BorderPort> inputs,
                                   llvm::ArrayRef<BorderPort> outputs) {
   HostSection host;
   func::FuncOp network = fpgaNetwork(module);
+  const std::vector<unsigned> takenAt = tensorsAt(network, inputs, false),
+                              givenAt = tensorsAt(network, outputs, true);
   // Where host and FPGA take turns, the caller sees the device's own tensors.
   const bool isOne = flow::tasksOf(module, flow::Place::Fpga).size() == 1;
   const std::vector<std::string> ins = inputsOf(module),
@@ -369,9 +396,9 @@ HostSection deploy::hostSectionOf(ModuleOp module,
   for (auto [k, port] : llvm::enumerate(inputs)) {
     std::optional<Followed> followed;
     if (isOne) {
-      Value value = givenAs(module, flow::takenBy(network)[k]);
-      followed = Follower(module, port,
-                          value ? value : network.getArgument(unsigned(k)))
+      const unsigned i = takenAt[k];
+      Value value = givenAs(module, flow::takenBy(network)[i]);
+      followed = Follower(module, port, value ? value : network.getArgument(i))
                      .input();
     }
     before.push_back(followed ? std::move(*followed) : codes(port));
@@ -379,15 +406,15 @@ HostSection deploy::hostSectionOf(ModuleOp module,
   for (auto [k, port] : llvm::enumerate(outputs)) {
     std::optional<Followed> followed;
     if (isOne) {
-      std::string name = flow::givenBy(network)[k];
+      const unsigned i = givenAt[k];
+      std::string name = flow::givenBy(network)[i];
       llvm::SmallVector<Value> takers = takenAs(module, name);
       bool isOutput = llvm::is_contained(outs, name);
       Operation *end = network.getBody().front().getTerminator();
       if (takers.size() == 1 && !isOutput)
         followed = Follower(module, port, takers[0]).output();
       else if (takers.empty() && isOutput)
-        followed =
-            Follower(module, port, end->getOperand(unsigned(k))).output();
+        followed = Follower(module, port, end->getOperand(i)).output();
     }
     after.push_back(followed ? std::move(*followed) : codes(port));
   }

@@ -6,6 +6,8 @@
 #include "rhizome/Conversion/Storage.h"
 #include "rhizome/Cpu/Function.h"
 #include "rhizome/Deploy/Deploy.h"
+#include "rhizome/Support/LinalgLoops.h"
+#include "rhizome/Support/Texts.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -78,7 +80,9 @@ std::string headerText(const HostModel &model,
      << ": the functions of cpu.o, for " << cpu
      << ".\n * Each takes pointers to dense arrays: what it takes, then what "
         "it "
-        "gives. They\n * may be called from several threads; they need libm. "
+        "gives, then,\n * if host/cpu.cpp lists checks for it, int64_t[3] (see "
+        "rhizome/runtime/cpu.h).\n * They may be called from several threads; "
+        "they need libm. "
         "*/\n"
         "#ifndef RHIZOME_MODEL_CPU_H\n#define RHIZOME_MODEL_CPU_H\n"
         "#include <stdint.h>\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
@@ -102,7 +106,8 @@ void printNumbers(raw_ostream &os, const std::string &name,
 }
 
 std::string tablesText(const HostModel &model,
-                       const std::vector<CpuTensor> &tensors) {
+                       const std::vector<CpuTensor> &tensors,
+                       const std::vector<std::vector<host::Check>> &checks) {
   std::string text;
   raw_string_ostream os(text);
   os << "// Written by rhizome " << version()
@@ -113,7 +118,7 @@ std::string tablesText(const HostModel &model,
         "const rhz_cpu_tensor tensors[] = {\n";
   for (const CpuTensor &tensor : tensors) {
     auto shaped = cast<mlir::ShapedType>(tensor.type);
-    os << "    {" << literalOf(tensor.name) << ", " << shaped.getNumElements()
+    os << "    {" << cString(tensor.name) << ", " << shaped.getNumElements()
        << ", ";
     if (num::IntType integer = num::elementInt(tensor.type)) {
       Storage storage = Storage::of(integer);
@@ -132,12 +137,24 @@ std::string tablesText(const HostModel &model,
     printNumbers(os, "takes" + std::to_string(k), task.takes);
     printNumbers(os, "gives" + std::to_string(k), task.gives);
   }
+  for (auto [k, all] : enumerate(checks)) {
+    if (all.empty())
+      continue;
+    os << "const rhz_cpu_check checks" << k << "[] = {\n";
+    for (const host::Check &check : all)
+      os << "    {" << cString(check.node) << ", " << cString(check.what)
+         << ", " << digitsOf(check.lo) << ", " << digitsOf(check.hi) << "},\n";
+    os << "};\n";
+  }
   os << "const rhz_cpu_task tasks[] = {\n";
   for (auto [k, task] : enumerate(model.tasks()))
     os << "    {" << functionOf(k) << ", " << int(task.onFpga) << ", "
        << task.takes.size() << ", " << task.gives.size() << ", takes" << k
        << ", gives" << k << ", "
-       << (task.onFpga ? task.gives.size() - task.outputPorts : 0) << "},\n";
+       << (task.onFpga ? task.gives.size() - task.outputPorts : 0) << ", "
+       << checks[k].size() << ", "
+       << (checks[k].empty() ? "nullptr" : "checks" + std::to_string(k))
+       << "},\n";
   os << "};\n";
   std::vector<unsigned> inputs = model.inputTensors(),
                         outputs = model.outputTensors();
@@ -206,7 +223,8 @@ Error deploy::writeCpuObject(PackageWriter &writer, const std::string &cpu) {
     functions.emplace_back(function);
     all.push_back(function);
   }
-  mlir::FailureOr<std::string> object = compileFunctions(all, cpu);
+  std::vector<std::vector<host::Check>> checks;
+  mlir::FailureOr<std::string> object = compileFunctions(all, cpu, &checks);
   if (mlir::failed(object))
     return createStringError("the model cannot be compiled for '%s': %s",
                              cpu.c_str(), diagnostics.take().c_str());
@@ -215,5 +233,5 @@ Error deploy::writeCpuObject(PackageWriter &writer, const std::string &cpu) {
     return error;
   if (Error error = writer.writeFile(kHeader, headerText(model, tensors, cpu)))
     return error;
-  return writer.writeFile(kTables, tablesText(model, tensors));
+  return writer.writeFile(kTables, tablesText(model, tensors, checks));
 }

@@ -6,6 +6,7 @@
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Texts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -30,7 +31,7 @@ void printTensors(raw_ostream &os, StringRef member,
                   const std::vector<link::TensorInfo> &tensors) {
   os << "  service." << member << " = {\n";
   for (const link::TensorInfo &tensor : tensors) {
-    os << "      {" << literalOf(tensor.name) << ", {";
+    os << "      {" << cString(tensor.name) << ", {";
     ListSeparator comma;
     for (int64_t size : tensor.shape)
       os << comma << size;
@@ -65,7 +66,7 @@ std::string serviceText(const link::Service &service) {
   printTensors(os, "outputTensors", service.outputTensors);
   os << "  service.nodes = {\n";
   for (const link::NodeInfo &node : service.nodes)
-    os << "      {" << literalOf(node.name) << ", " << node.address << "},\n";
+    os << "      {" << cString(node.name) << ", " << node.address << "},\n";
   os << "  };\n"
         "  return service;\n"
         "}\n\n"

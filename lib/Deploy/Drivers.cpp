@@ -6,6 +6,7 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Folders.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/runtime/drivers.h"
 #include "llvm/Support/FileSystem.h"
@@ -84,6 +85,27 @@ static Expected<runtime::Compute> computeOf(const Package &package) {
       };
 }
 
+/// How a driver's thread confines itself. What bubblewrap would have to start
+/// is not started by these drivers.
+static std::function<std::string(const std::string &)>
+confinerOf(std::optional<Confinement> confinement, std::string program) {
+  if (!confinement)
+    return nullptr;
+  return [confinement = *confinement,
+          program](const std::string &folder) -> std::string {
+    if (wallHere() != Wall::Landlock)
+      return "this driver's programs are confined by Landlock, which this "
+             "system lacks; if you trust the package, say --trust";
+    Confinement wanted = confinement;
+    if (llvm::find(wanted.writable, folder) == wanted.writable.end())
+      wanted.writable.push_back(folder);
+    Expected<Cage> cage = Cage::make(wanted, program);
+    if (!cage)
+      return toString(cage.takeError());
+    return cage->enter() ? "" : "it cannot be confined";
+  };
+}
+
 static Expected<std::unique_ptr<runtime::Driver>>
 simulationOf(const Package &package, const DriverOptions &options) {
   if (package.plan().nodes.size() != 1)
@@ -93,7 +115,7 @@ simulationOf(const Package &package, const DriverOptions &options) {
             "the driver 'simulation' is for packages of one device, '%s' has "
             "%zu; the driver 'mpi' simulates all of them",
             package.dir().c_str(), package.plan().nodes.size()));
-  Expected<SimulatorProgram> built = buildSimulator(package);
+  Expected<SimulatorProgram> built = buildSimulator(package, options.onWait);
   if (!built)
     return built.takeError();
   runtime::SimulationOptions simulation;
@@ -104,6 +126,8 @@ simulationOf(const Package &package, const DriverOptions &options) {
   simulation.stallsOut = options.stallsOut;
   simulation.seed = options.seed;
   simulation.held = std::move(built->held);
+  simulation.confine =
+      confinerOf(std::move(built->confinement), built->program);
   return runtime::makeSimulationDriver(std::move(simulation));
 }
 
@@ -112,10 +136,12 @@ ranksOf(const Package &package, const DriverOptions &options) {
   ClusterOptions cluster;
   cluster.hostfile = options.hostfile;
   cluster.seed = options.seed;
+  cluster.onWait = options.onWait;
   Expected<RankJob> job = rankJob(package, cluster);
   if (!job)
     return job.takeError();
   runtime::MpiOptions mpi;
+  mpi.confine = confinerOf(std::move(job->confinement), job->command.front());
   mpi.command = std::move(job->command);
   mpi.folder = std::move(job->folder);
   mpi.ownsFolder = true;
@@ -149,13 +175,15 @@ pynqOf(const Package &package, const DriverOptions &options) {
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
-  SmallString<128> folder;
-  if (std::error_code error =
-          sys::fs::createUniqueDirectory("rhizome-pynq", folder))
-    return createStringError(error, "cannot make a temporary folder");
+  Expected<std::string> folder = makeTemporaryFolder("rhizome-pynq");
+  if (!folder)
+    return folder.takeError();
   runtime::PynqOptions pynq;
-  pynq.folder = folder.str().str();
-  pynq.command = {"python3", *data + "/host/rhizome_client.py", "pynq"};
+  pynq.folder = std::move(*folder);
+  // That of a caller in Python has PYNQ and numpy.
+  const char *python = std::getenv("RHIZOME_PYTHON");
+  pynq.command = {python && *python ? python : "python3",
+                  *data + "/host/rhizome_client.py", "pynq"};
   if (!options.program.empty())
     pynq.command.push_back(options.program);
   pynq.command.insert(pynq.command.end(),

@@ -2,6 +2,7 @@
 #include "HostFiles.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Texts.h"
 #include "rhizome/Support/Version.h"
 #include "rhizome/runtime/border.h"
 #include "llvm/ADT/STLExtras.h"
@@ -90,16 +91,6 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
 // Texts
 //===----------------------------------------------------------------------===//
 
-std::string deploy::literalOf(StringRef text) {
-  std::string result;
-  raw_string_ostream os(result);
-  os << '"';
-  // A trigraph needs two question marks, an octal escape three digits.
-  os.write_escaped(text, /*UseHexEscapes=*/false);
-  os << '"';
-  return result;
-}
-
 /// INT64_MIN is no literal of C.
 std::string deploy::digitsOf(int64_t value) {
   if (isInt<32>(value) && value != INT32_MIN)
@@ -145,7 +136,7 @@ public:
     regions();
     states();
     os << "static const rhz_model rhizome_model = {\n    "
-       << literalOf(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
+       << cString(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
        << host.inputs.size() << ", " << host.outputs.size()
        << ", rhizome_inputs, rhizome_outputs,\n    " << host.toDevice.size()
        << ", " << host.fromDevice.size() << ", rhizome_to, rhizome_from,\n    "
@@ -185,7 +176,7 @@ private:
       int64_t elements = 1;
       for (int64_t size : tensor.shape)
         elements *= size;
-      os << "    {" << literalOf(tensor.name) << ", "
+      os << "    {" << cString(tensor.name) << ", "
          << (tensor.isFloat ? "RHZ_FLOAT32" : "RHZ_INT64") << ", "
          << (tensor.ofModel ? 1 : 0) << ", " << tensor.shape.size()
          << ", rhizome_" << kind << k << "_shape, " << digitsOf(elements)
@@ -216,7 +207,7 @@ private:
       std::string name = "rhizome_" + kind + std::to_string(k);
       const StreamElement &element = border.element;
       bool isReal = !border.scale.empty();
-      os << "    {" << literalOf(border.port) << ", " << border.tensor << ", "
+      os << "    {" << cString(border.port) << ", " << border.tensor << ", "
          << digitsOf(border.elements()) << ", " << element.width() << ", "
          << (element.isSigned() ? 1 : 0) << ", " << digitsOf(element.lo) << ", "
          << digitsOf(element.hi) << ", " << border.dataWidth << ",\n     "
@@ -254,7 +245,7 @@ private:
   }
 
   void file(const runtime::File &file) {
-    os << "{" << literalOf(file.path) << ", " << digitsOf(int64_t(file.bytes))
+    os << "{" << cString(file.path) << ", " << digitsOf(int64_t(file.bytes))
        << ", UINT64_C(" << file.checksum << ")}";
   }
   void files() {
@@ -272,9 +263,9 @@ private:
       for (const runtime::Segment &segment : design.segments) {
         os << "    {";
         file(segment);
-        os << ", " << literalOf(segment.memory) << ", "
-           << digitsOf(segment.bank) << ", " << digitsOf(segment.address)
-           << ", " << segment.port << "},\n";
+        os << ", " << cString(segment.memory) << ", " << digitsOf(segment.bank)
+           << ", " << digitsOf(segment.address) << ", " << segment.port
+           << "},\n";
       }
       os << "};\n";
     }
@@ -305,12 +296,12 @@ std::string deploy::hostPage(const Plan &plan) {
   std::string text;
   raw_string_ostream os(text);
   const HostSection &host = plan.host;
-  os << "# The host's side of " << plan.model << "\n\n"
+  os << "# The host's side of " << markdownText(plan.model) << "\n\n"
      << "`rhz_infer` of `rhizome_client.h` takes and gives, row-major:\n\n";
   auto list = [&](const char *kind, const std::vector<HostTensor> &tensors) {
     for (auto [k, tensor] : enumerate(tensors))
-      os << "- " << kind << " " << k << ": `" << tensor.name << "`, "
-         << shapeText(tensor)
+      os << "- " << kind << " " << k << ": " << markdownCode(tensor.name)
+         << ", " << shapeText(tensor)
          << (tensor.ofModel ? "" : " (not the model's own: see below)") << "\n";
   };
   list("input", host.inputs);
@@ -323,8 +314,8 @@ std::string deploy::hostPage(const Plan &plan) {
           "back to how it begins.\n";
   for (const PlannedState &state : plan.tasks.states)
     if (state.onFpga)
-      os << "\nThe device keeps `" << state.name
-         << "` from frame to frame. `rhz_reset` brings it back to how it\n"
+      os << "\nThe device keeps " << markdownCode(state.name)
+         << " from frame to frame. `rhz_reset` brings it back to how it\n"
             "begins: the device is reset before the next frame, as `rhz_open` "
             "does.\n";
   os << "\nScales, zero points, orders and packing stand in "

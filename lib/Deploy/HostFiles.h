@@ -13,8 +13,6 @@ namespace rhizome::deploy {
 llvm::Expected<runtime::Design> designOf(const Plan &plan,
                                          llvm::StringRef folder);
 
-/// A text as a literal of C and C++.
-std::string literalOf(llvm::StringRef text);
 /// A number as a literal.
 std::string digitsOf(int64_t value);
 /// rhizome_model.h: C99 and C++.

@@ -2,6 +2,7 @@
 // A package's README.md: what it holds, its tensors and ports with their
 // conversions, and how to run it.
 #include "HostFiles.h"
+#include "rhizome/Support/Texts.h"
 #include "rhizome/Support/Units.h"
 #include "rhizome/Support/Version.h"
 #include "rhizome/Target/Board.h"
@@ -112,8 +113,8 @@ private:
 
   void summary() {
     const Prediction &p = plan.predicted;
-    os << "# " << plan.model << "\n\nCompiled by rhizome " << version()
-       << " for ";
+    os << "# " << markdownText(plan.model) << "\n\nCompiled by rhizome "
+       << version() << " for ";
     if (!plan.board.empty())
       os << "the board " << plan.board << " (" << plan.device << ")";
     else if (!plan.cluster.empty())
@@ -122,7 +123,7 @@ private:
       os << plan.device;
     if (isOne())
       os << " at " << decimal(plan.clockMhz, 2) << " MHz";
-    os << ", goal `" << plan.goal << "`.\n"
+    os << ", goal " << markdownCode(plan.goal) << ".\n"
        << "Predicted: " << rateText(p.throughputPerS)
        << " frames per second, a latency of "
        << durationText(p.latencyUs * 1e-6) << ", " << p.lut
@@ -131,7 +132,7 @@ private:
 
   void list(const char *kind, const std::vector<HostTensor> &all) {
     for (const HostTensor &tensor : all)
-      os << "| " << kind << " | `" << tensor.name << "` | "
+      os << "| " << kind << " | " << markdownCode(tensor.name) << " | "
          << (tensor.isFloat ? "float32" : "int64") << " | " << shapeOf(tensor)
          << " | " << (tensor.ofModel ? "yes" : "no") << " |\n";
   }
@@ -157,7 +158,7 @@ private:
       const int64_t bits = border.elements() * int64_t(element.width());
       const int64_t beats =
           (bits + border.dataWidth - 1) / int64_t(border.dataWidth);
-      os << "| `" << border.port << "` | `" << tensor.name << "` | "
+      os << "| `" << border.port << "` | " << markdownCode(tensor.name) << " | "
          << border.elements() << " | "
          << (element.isSigned() ? "signed " : "unsigned ") << element.width()
          << " | " << element.lo << " … " << element.hi << " | "
@@ -180,7 +181,7 @@ private:
     for (const PlannedNode &node : plan.nodes) {
       for (const RegisterPort &port : node.registerPorts)
         os << "\n`" << port.port << "` of " << node.name << ": " << port.width
-           << " bits, constant, " << port.name << ".\n";
+           << " bits, constant, " << markdownText(port.name) << ".\n";
       for (const MemoryPort &port : node.memoryPorts)
         os << "\n`" << port.port << "` of " << node.name
            << (port.writes() ? " reads and writes bank " : " reads bank ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Places.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Quoting.h"
-#include "rhizome/Support/Resources.h"
 #include "llvm/Support/FileSystem.h"
 #include <yaml-cpp/yaml.h>
 
@@ -34,7 +34,7 @@ static Error checkName(const Plan &plan, StringRef name) {
 Expected<std::map<std::string, std::string>>
 deploy::readManifest(const std::string &path, const Plan &plan) {
   std::map<std::string, std::string> places;
-  Expected<std::string> text = readFile(path);
+  Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
   auto at = [&](const YAML::Mark &mark, const std::string &what) {

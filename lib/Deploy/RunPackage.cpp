@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What runs a package: the host's tasks, frames through a driver, answers,
 // comparison.
+#include "FrameFlow.h"
+#include "FrameLine.h"
 #include "Places.h"
 #include "rhizome/ClusterSim/Channels.h"
 #include "rhizome/Deploy/Service.h"
-#include "rhizome/Model/Frames.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/drivers.h"
 #include "rhizome/runtime/key.h"
 #include "rhizome/runtime/metrics.h"
-#include "llvm/ADT/ScopeExit.h"
 #include <chrono>
 #include <deque>
 
@@ -151,27 +151,31 @@ runtime::Status waitFor(runtime::Driver &driver, DriverKind kind,
 /// host's tasks in between. A frame is in one region at a time.
 class Jobs {
 public:
-  Jobs(runtime::Driver &driver, const HostModel &model, Passage &passage)
-      : driver(driver), model(model), passage(passage),
-        frames(passage.size(), {passage.nextTask(), {}, {}}) {
+  Jobs(runtime::Driver &driver, const HostModel &model, FrameFlow &flow)
+      : driver(driver), model(model), flow(flow) {
     for (const HostModel::Task &task : model.tasks()) {
       regions.push_back(regionCount);
       regionCount += task.onFpga;
     }
   }
-  /// Launches a frame's next region, if one is left.
-  Error launch(size_t f) {
-    Expected<size_t> at = passage.runToRegion(f, frames[f].task);
-    if (!at)
-      return at.takeError();
-    frames[f].task = *at;
-    if (*at == passage.endOfRegions()) {
-      frames[f].took = Clock::now() - frames[f].begun;
+  /// Launches the region that a frame waits for, or hands it on.
+  Error launch(FlowFrame &frame) {
+    if (frame.begun == Clock::time_point()) {
+      frame.begun = Clock::now();
+      ++inside;
+    }
+    if (frame.task == frame.passage->endOfRegions()) {
+      const runtime::Duration took = Clock::now() - frame.begun;
+      sum += took;
+      shortest = std::min(shortest, took);
+      longest = std::max(longest, took);
       ++done;
+      --inside;
+      flow.answered(frame);
       return Error::success();
     }
-    const HostModel::Task &task = model.tasks()[*at];
-    std::vector<Tensor> taken = passage.taken(task, f);
+    const HostModel::Task &task = model.tasks()[frame.task];
+    std::vector<Tensor> taken = frame.passage->taken(task, 0);
     for (size_t k = 0; k < task.inputPorts; ++k) {
       const size_t port = task.firstInput + k;
       Expected<std::vector<uint8_t>> bytes =
@@ -181,18 +185,16 @@ public:
       if (runtime::Status status = driver.write(port, *bytes); !status)
         return errorOf(driver, status);
     }
-    if (frames[f].begun == Clock::time_point())
-      frames[f].begun = Clock::now();
-    jobs.push_back(f);
-    if (runtime::Status status = driver.launch(regions[*at]); !status)
+    jobs.push_back(&frame);
+    if (runtime::Status status = driver.launch(regions[frame.task]); !status)
       return errorOf(driver, status);
     return Error::success();
   }
   /// The oldest job's answer, which the driver has; launches what follows it.
   Error take() {
-    const size_t f = jobs.front();
+    FlowFrame &frame = *jobs.front();
     jobs.pop_front();
-    const HostModel::Task &task = model.tasks()[frames[f].task++];
+    const HostModel::Task &task = model.tasks()[frame.task++];
     std::vector<Tensor> results;
     for (size_t k = 0; k < task.outputPorts; ++k) {
       const size_t port = task.firstOutput + k;
@@ -202,124 +204,129 @@ public:
       results.push_back(
           unpackFrame(bytes.data(), model.networkOutputs()[port]));
     }
-    passage.give(task, f, std::move(results));
-    return launch(f);
+    frame.passage->give(task, 0, std::move(results));
+    Expected<size_t> at = frame.passage->runToRegion(0, frame.task);
+    if (!at)
+      return at.takeError();
+    frame.task = *at;
+    return launch(frame);
   }
-  /// Frames that are through.
+  /// Frames that are through, and those that are not.
   size_t ended() const { return done; }
+  size_t onTheirWay() const { return inside; }
+  bool areWaiting() const { return !jobs.empty(); }
 
   void fill(RunResult &result) const {
     const runtime::Statistics counts = driver.statistics();
     result.frames = int64_t(done);
     result.repeated = int64_t(counts.repeated);
     result.resent = int64_t(counts.resent);
-    // With one region a frame is a job, of which the driver knows better when
-    // it left.
-    runtime::Duration sum = counts.sum, shortest = counts.shortest,
-                      longest = counts.longest;
-    if (regionCount > 1) {
-      sum = longest = runtime::Duration::zero();
-      shortest = runtime::Duration::max();
-      for (size_t f = 0; f < done; ++f) {
-        sum += frames[f].took;
-        shortest = std::min(shortest, frames[f].took);
-        longest = std::max(longest, frames[f].took);
-      }
-    }
+    result.frameErrors = int64_t(counts.frameErrors);
+    if (!done)
+      return;
     auto micros = [](runtime::Duration time) {
       return double(time.count()) * 1e-3;
     };
-    result.latencyUs = micros(sum) / double(done);
-    result.shortestUs = micros(shortest);
-    result.longestUs = micros(longest);
+    // With one region a frame is a job, of which the driver knows better when
+    // it left.
+    const bool isJob = regionCount <= 1;
+    result.latencyUs = micros(isJob ? counts.sum : sum) / double(done);
+    result.shortestUs = micros(isJob ? counts.shortest : shortest);
+    result.longestUs = micros(isJob ? counts.longest : longest);
   }
 
 private:
-  using Clock = std::chrono::steady_clock;
-  struct Frame {
-    size_t task; ///< the next one, or that which runs
-    Clock::time_point begun;
-    runtime::Duration took;
-  };
+  using Clock = FlowFrame::Clock;
   runtime::Driver &driver;
   const HostModel &model;
-  Passage &passage;
-  std::vector<Frame> frames;
+  FrameFlow &flow;
   std::vector<size_t> regions; ///< by task: how many are before it
-  size_t regionCount = 0, done = 0;
-  std::deque<size_t> jobs; ///< the frames of the driver's jobs, as launched
+  size_t regionCount = 0, done = 0, inside = 0;
+  runtime::Duration sum{0}, longest{0}, shortest = runtime::Duration::max();
+  std::deque<FlowFrame *> jobs; ///< of the driver's jobs, as launched
 };
 
-/// All frames through a driver's regions.
-Error runDriver(const RunRequest &request, DriverKind kind,
-                const Package &package, const HostModel &model, Meter &meter,
-                Passage &passage, RunResult &result) {
-  Expected<std::unique_ptr<runtime::Driver>> made =
-      kind == DriverKind::Udp
-          ? clientOf(package, model, request, meter, result)
-          : makeDriver(package, kind, request.driverOptions);
-  if (!made)
-    return made.takeError();
-  runtime::Driver &driver = **made;
-  Expected<runtime::Design> design = designOf(package);
-  if (!design)
-    return design.takeError();
-  if (design->regionCount() != model.regionCount())
-    return ofKind(Failure::Kind::Input,
-                  createStringError("'%s/plan.json' names %zu tasks of the "
-                                    "FPGA, the model has %zu; compile the "
-                                    "model again",
-                                    package.dir().c_str(),
-                                    design->regionCount(),
-                                    model.regionCount()));
-  const size_t count = passage.size();
-  size_t room = request.outstanding ? size_t(request.outstanding)
-                                    : std::max<size_t>(count, 1);
-  if (model.isKeptByHost())
-    room = 1; // what is kept is in the next frame, which waits for this one
-  else if (Error error = passage.codes().takeError())
-    return error; // the host's tasks before the first region, on all cores
-  // A monitor sees which nodes are missing while the client waits for them, and
-  // the service's state as soon as there is one.
-  meter.watch(&driver);
-  llvm::scope_exit unwatch([&] { meter.watch(nullptr); });
-  if (runtime::Status status = driver.open(std::move(*design)); !status)
-    return errorOf(driver, status);
-  meter.publish();
-  llvm::scope_exit publish([&] { meter.publish(); });
-  if (runtime::Status status = driver.allocate(room); !status)
-    return errorOf(driver, status);
-  if (runtime::Status status = driver.loadAll(); !status)
-    return errorOf(driver, status);
-  Jobs jobs(driver, model, passage);
-  const auto begin = std::chrono::steady_clock::now();
-  size_t sent = 0;
-  auto told = begin;
-  while (jobs.ended() < count) {
-    for (; sent < count && sent - jobs.ended() < room; ++sent)
-      if (Error error = jobs.launch(sent))
-        return error;
-    if (runtime::Status status = waitFor(driver, kind, request, meter);
-        !status) {
-      result.frames = int64_t(jobs.ended());
-      return errorOf(driver, status);
+/// A stream of frames through a driver's regions and their verdicts.
+class Stream {
+public:
+  /// Gets each frame once it is judged, in order.
+  using Take = std::function<Error(const FlowFrame &frame)>;
+  Stream(const RunRequest &request, DriverKind kind, Meter &meter,
+         RunResult &result)
+      : request(request), kind(kind), meter(meter), result(result) {}
+
+  Error run(runtime::Driver &driver, const FrameStream &frames, FrameFlow &flow,
+            const Take &take) {
+    Jobs jobs(driver, frames.model(), flow);
+    const auto begin = std::chrono::steady_clock::now();
+    auto last = begin, told = begin;
+    Error error = Error::success();
+    while (!error && !flow.isDone()) {
+      const size_t ended = jobs.ended();
+      error = step(driver, flow, jobs);
+      const auto now = std::chrono::steady_clock::now();
+      if (jobs.ended() != ended)
+        last = now;
+      if (!error)
+        error = flow.collect(take);
+      if (request.isCancelled && request.isCancelled()) {
+        consumeError(std::move(error));
+        error = Error::success();
+        result.isInterrupted = true;
+        break;
+      }
+      if (request.onProgress && now - told > std::chrono::milliseconds(100)) {
+        request.onProgress(int64_t(jobs.ended()), int64_t(frames.size()),
+                           result);
+        told = now;
+      }
     }
-    if (Error error = jobs.take())
-      return error;
-    if (auto now = std::chrono::steady_clock::now();
-        request.onProgress && now - told > std::chrono::milliseconds(100)) {
-      request.onProgress(int64_t(jobs.ended()), int64_t(count));
-      told = now;
-    }
+    jobs.fill(result);
+    result.seconds = std::chrono::duration<double>(last - begin).count();
+    result.heldSeconds = flow.heldSeconds();
+    if (result.seconds > 0)
+      result.throughputPerS = double(jobs.ended()) / result.seconds;
+    return error;
   }
-  jobs.fill(result);
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-          .count();
-  result.throughputPerS = double(count) / result.seconds;
-  passage.skipRegions();
-  return Error::success();
-}
+
+private:
+  /// Launches what may leave, then waits for an answer, or for what is ready
+  /// next.
+  Error step(runtime::Driver &driver, FrameFlow &flow, Jobs &jobs) {
+    while (jobs.onTheirWay() < flow.room()) {
+      Expected<FlowFrame *> frame = flow.next();
+      if (!frame)
+        return frame.takeError();
+      if (!*frame)
+        break;
+      if (Error error = jobs.launch(**frame))
+        return error;
+    }
+    // A simulator takes all frames that were launched in one run.
+    const bool isFilling = kind == DriverKind::Simulation && flow.hasMore() &&
+                           jobs.onTheirWay() < flow.room() && !flow.isHeld();
+    if (jobs.areWaiting() && !isFilling) {
+      if (runtime::Status status = waitFor(driver, kind, request, meter);
+          !status)
+        return errorOf(driver, status);
+      return jobs.take();
+    }
+    meter.look();
+    if (kind != DriverKind::Udp) {
+      flow.wait(std::chrono::milliseconds(100));
+      return Error::success();
+    }
+    if (runtime::Status status = driver.tend(std::chrono::milliseconds(1));
+        !status)
+      return errorOf(driver, status);
+    return Error::success();
+  }
+
+  const RunRequest &request;
+  DriverKind kind;
+  Meter &meter;
+  RunResult &result;
+};
 
 /// The driver that was asked for, or the one there is a reason for.
 Expected<DriverKind> kindFor(const RunRequest &request,
@@ -337,53 +344,261 @@ Expected<DriverKind> kindFor(const RunRequest &request,
           request.package.c_str()));
 }
 
-Error runInto(const RunRequest &request, RunResult &result) {
-  Expected<Package> package = Package::open(
-      request.package, changesFor(request.acceptChanges, request.trust));
-  if (!package)
-    return ofKind(Failure::Kind::Input, package.takeError());
-  result.notes = package->notes();
-  Expected<DriverKind> kind = kindFor(request, *package);
-  if (!kind)
-    return kind.takeError();
-  if (!request.key.empty() && *kind != DriverKind::Udp)
-    return ofKind(Failure::Kind::Usage,
-                  createStringError("--key: only the driver 'udp' talks to "
-                                    "nodes, which may share a key"));
-  result.predicted = package->plan().predicted;
-  Expected<std::unique_ptr<HostModel>> model =
-      HostModel::read(package->modelPath());
-  if (!model)
-    return ofKind(Failure::Kind::Input, model.takeError());
-  Expected<Drawn> drawn = framesFor(request, **model);
-  if (!drawn)
-    return ofKind(Failure::Kind::Input, drawn.takeError());
-  // Zeros are no answers.
-  result.checked = request.check && *kind != DriverKind::Null;
-  Meter meter;
-  if (Error error = meter.open(request, result.predicted))
-    return error;
-  Passage want = drawn->passage;
-  if (result.checked)
-    if (Error error = want.run(interpreted(**model)))
+/// A package whose driver is open, for one stream of frames or for many.
+class Session {
+public:
+  Session(const RunRequest &request, RunResult &result)
+      : request(request), result(result) {}
+
+  /// Reads the package.
+  Error read() {
+    Expected<Package> opened = Package::open(
+        request.package, changesFor(request.acceptChanges, request.trust));
+    if (!opened)
+      return ofKind(Failure::Kind::Input, opened.takeError());
+    package = std::make_unique<Package>(std::move(*opened));
+    result.notes = package->notes();
+    Expected<DriverKind> wanted = kindFor(request, *package);
+    if (!wanted)
+      return wanted.takeError();
+    kind = *wanted;
+    if (!request.key.empty() && kind != DriverKind::Udp)
+      return ofKind(Failure::Kind::Usage,
+                    createStringError("--key: only the driver 'udp' talks to "
+                                      "nodes, which may share a key"));
+    result.predicted = package->plan().predicted;
+    Expected<std::unique_ptr<HostModel>> read =
+        HostModel::read(package->modelPath());
+    if (!read)
+      return ofKind(Failure::Kind::Input, read.takeError());
+    model = std::move(*read);
+    if (request.checkEvery > 1 && !model->states().empty())
+      return ofKind(
+          Failure::Kind::Usage,
+          createStringError("--check-every: the network keeps '%s' from frame "
+                            "to frame, so the interpreter computes all of them "
+                            "or none (--no-check)",
+                            model->states().front().name.c_str()));
+    // Zeros are no answers.
+    result.checked = request.check && kind != DriverKind::Null;
+    return meter.open(request, result.predicted);
+  }
+
+  /// Makes the driver and opens it; interrupted meanwhile, the result says so.
+  Error open() {
+    Expected<std::unique_ptr<runtime::Driver>> made =
+        kind == DriverKind::Udp
+            ? clientOf(*package, *model, request, meter, result)
+            : makeDriver(*package, kind, request.driverOptions);
+    if (!made)
+      return made.takeError();
+    driver = std::move(*made);
+    Expected<runtime::Design> design = designOf(*package);
+    if (!design)
+      return design.takeError();
+    if (design->regionCount() != model->regionCount())
+      return ofKind(Failure::Kind::Input,
+                    createStringError("'%s/plan.json' names %zu tasks of the "
+                                      "FPGA, the model has %zu; compile the "
+                                      "model again",
+                                      package->dir().c_str(),
+                                      design->regionCount(),
+                                      model->regionCount()));
+    if (request.onBegin)
+      request.onBegin();
+    // A monitor sees which nodes are missing while the client waits for them,
+    // and the service's state as soon as there is one.
+    meter.watch(driver.get());
+    if (runtime::Status status = driver->open(std::move(*design)); !status) {
+      result.isInterrupted = request.isCancelled && request.isCancelled();
+      Error error =
+          result.isInterrupted ? Error::success() : errorOf(*driver, status);
+      // The monitor keeps what was known while the client waited: now the
+      // driver is closed and knows no nodes.
+      meter.watch(nullptr);
+      driver.reset();
       return error;
-  if (Error error = runDriver(request, *kind, *package, **model, meter,
-                              drawn->passage, result))
+    }
+    meter.publish();
+    if (runtime::Status status = driver->loadAll(); !status)
+      return errorOf(*driver, status);
+    return Error::success();
+  }
+
+  Error run(const FrameStream &frames, const Stream::Take &take,
+            FlowOptions options) {
+    // A simulator would compute all earlier frames again.
+    if (kind == DriverKind::Simulation && driver->design().keepsState &&
+        !options.room)
+      options.room = frames.size();
+    FrameFlow flow(*model, frames, std::move(options));
+    if (runtime::Status status = driver->allocate(flow.room()); !status)
+      return errorOf(*driver, status);
+    Error error =
+        Stream(request, kind, meter, result).run(*driver, frames, flow, take);
+    if (model->isKeptByHost())
+      states = flow.states();
+    // What was launched and not answered is given up, before the threads end.
+    if (error || result.isInterrupted)
+      close();
     return error;
-  if (result.checked)
-    compare(drawn->passage.networkOutputs(), want.networkOutputs(), **model,
-            result);
-  return keepOutputs(request, **model, drawn->passage, result);
+  }
+
+  void close() {
+    meter.publish();
+    meter.watch(nullptr);
+    driver->close();
+  }
+  ~Session() {
+    if (driver)
+      close();
+  }
+
+  const RunRequest &request;
+  RunResult &result;
+  std::unique_ptr<Package> package;
+  DriverKind kind = DriverKind::Null;
+  std::unique_ptr<HostModel> model;
+  Meter meter;
+  std::unique_ptr<runtime::Driver> driver;
+  std::optional<std::vector<Tensor>> states; ///< after the last frame
+};
+
+/// One stream of frames, compared and kept as the request says.
+Error runInto(const RunRequest &request, RunResult &result) {
+  Session session(request, result);
+  if (Error error = session.read())
+    return error;
+  Expected<FrameStream> frames = FrameStream::open(request, *session.model);
+  if (!frames)
+    return ofKind(Failure::Kind::Input, frames.takeError());
+  result.asked = int64_t(frames->size());
+  Expected<OutputKeeper> outputs =
+      OutputKeeper::open(request, *session.model, frames->size());
+  if (!outputs)
+    return outputs.takeError();
+  // What is wrong with the data shows before a device is taken.
+  if (frames->size())
+    if (Expected<Passage> first = frames->frame(0); !first)
+      return ofKind(Failure::Kind::Input, first.takeError());
+  if (Error error = session.open(); error || result.isInterrupted)
+    return error;
+  FlowOptions options;
+  options.check = result.checked;
+  options.checkEvery = size_t(request.checkEvery);
+  options.wantsOutputs = outputs->wants();
+  options.room = size_t(request.outstanding);
+  auto take = [&](const FlowFrame &frame) -> Error {
+    result.compared += frame.isChecked;
+    result.mismatches += frame.verdict.mismatches;
+    if (result.firstMismatch.empty())
+      result.firstMismatch = frame.verdict.firstMismatch;
+    return outputs->wants() ? outputs->add(frame.outputs, result)
+                            : Error::success();
+  };
+  if (Error error = session.run(*frames, take, std::move(options)))
+    return error;
+  return outputs->finish();
+}
+/// Requests from a program, answered one after the other by an open driver.
+class Server {
+public:
+  Server(Session &session, FrameLine &line) : session(session), line(line) {}
+
+  Error run() {
+    const RunRequest &request = session.request;
+    RunResult &result = session.result;
+    if (Error error = session.open(); error || result.isInterrupted)
+      return error;
+    if (Error error = line.begin())
+      return error;
+    for (;;) {
+      if (request.isCancelled && request.isCancelled()) {
+        result.isInterrupted = true;
+        return Error::success();
+      }
+      session.meter.look();
+      if (!line.isDue(std::chrono::milliseconds(50))) {
+        // Nodes must not take a client that waits for one that has gone.
+        if (runtime::Status status =
+                session.driver->tend(std::chrono::milliseconds(1));
+            !status)
+          return errorOf(*session.driver, status);
+        continue;
+      }
+      Expected<std::optional<std::vector<NamedTensor>>> arrays = line.next();
+      if (!arrays)
+        return arrays.takeError();
+      if (!*arrays)
+        return Error::success();
+      if (Error error = answer(std::move(**arrays)))
+        return error;
+      if (result.isInterrupted)
+        return Error::success();
+    }
+  }
+
+private:
+  /// What is wrong with a request is its answer; only what ends the device is
+  /// an error.
+  Error answer(std::vector<NamedTensor> arrays) {
+    Expected<FrameStream> frames =
+        FrameStream::of(std::move(arrays), *session.model);
+    if (!frames)
+      return line.refuse(toString(frames.takeError()));
+    for (size_t f = 0; f < frames->size(); ++f)
+      if (Expected<Passage> frame = frames->frame(f); !frame)
+        return line.refuse(toString(frame.takeError()));
+    FlowOptions options;
+    options.check = false;
+    options.wantsOutputs = true;
+    options.room = size_t(session.request.outstanding);
+    options.states = session.states;
+    std::vector<std::vector<Tensor>> outputs(session.model->outputs().size());
+    auto take = [&](const FlowFrame &frame) -> Error {
+      for (auto [values, value] : zip_equal(outputs, frame.outputs))
+        values.push_back(value);
+      ++answered;
+      return Error::success();
+    };
+    if (Error error = session.run(*frames, take, std::move(options)))
+      return error;
+    session.result.frames = answered;
+    return session.result.isInterrupted ? Error::success()
+                                        : line.answer(outputs);
+  }
+
+  Session &session;
+  FrameLine &line;
+  int64_t answered = 0;
+};
+
+rhizome::Result<RunResult> resultOf(Error error, RunResult result) {
+  if (!error)
+    return result;
+  Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
+  failure.notes = result.notes;
+  failure.detail = std::move(result);
+  return failure;
 }
 } // namespace
 
 rhizome::Result<RunResult> deploy::runPackage(const RunRequest &request) {
   RunResult result;
-  if (Error error = runInto(request, result)) {
-    Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
-    failure.notes = result.notes;
-    failure.detail = std::move(result);
-    return failure;
+  Error error = runInto(request, result);
+  return resultOf(std::move(error), std::move(result));
+}
+
+rhizome::Result<RunResult> deploy::serveFrames(const RunRequest &request,
+                                               int source, int sink) {
+  RunResult result;
+  FrameLine line(source, sink);
+  Error error = Error::success();
+  {
+    Session session(request, result);
+    error = session.read();
+    if (!error)
+      error = Server(session, line).run();
   }
-  return result;
+  return resultOf(std::move(error), std::move(result));
 }

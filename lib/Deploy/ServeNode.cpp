@@ -12,6 +12,7 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/runtime/key.h"
 #include "rhizome/runtime/metrics.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <deque>
 
@@ -306,10 +307,15 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
                           "cluster ('rhizome compile … --cluster NAME')",
                           request.package.c_str()));
   const PlannedNode *node = plan.node(request.node);
-  if (!node)
+  if (!node) {
+    std::vector<std::string> names;
+    for (const PlannedNode &each : plan.nodes)
+      names.push_back("'" + each.name + "'");
     return ofKind(Failure::Kind::Usage,
-                  createStringError("the package has no node '%s'",
-                                    request.node.c_str()));
+                  createStringError("the package has no node '%s', it has %s",
+                                    request.node.c_str(),
+                                    join(names, ", ").c_str()));
+  }
   Expected<std::map<std::string, std::string>> places =
       readPlaces(*package, request.places);
   if (!places)

@@ -5,6 +5,7 @@
 // wires.
 #include "rhizome/Emit/Emit.h"
 #include "rhizome/Support/Names.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/ADT/APInt.h"
 #include "llvm/ADT/BitVector.h"
@@ -41,6 +42,31 @@ bool isLogic(Operation *op) {
              rtl::XorOp, rtl::NotOp, rtl::ShiftLeftOp, rtl::ShiftRightOp,
              rtl::ShiftRightSignedOp, rtl::CompareOp, rtl::AtLeastOp,
              rtl::MuxOp, rtl::LookupOp>(op);
+}
+
+/// Parts with commas between them, on lines of their own if one would be so
+/// long that tools refuse it: Verilator reads 40,000 tokens.
+std::string listText(ArrayRef<std::string> parts, unsigned indent) {
+  constexpr size_t kLongLine = 4096;
+  std::string text = llvm::join(parts, ", ");
+  if (text.size() <= kLongLine)
+    return text;
+  text.clear();
+  size_t column = kLine;
+  for (const std::string &part : parts) {
+    if (!text.empty())
+      text += ",";
+    if (column + part.size() + 2 > kLine) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else {
+      text += " ";
+      ++column;
+    }
+    text += part;
+    column += part.size() + 1;
+  }
+  return text;
 }
 
 /// "8'h2a".
@@ -354,7 +380,7 @@ void Printer::printHeader() {
     SmallVector<StringRef> lines;
     comment->split(lines, '\n');
     for (StringRef line : lines)
-      os << "// " << line << "\n";
+      os << "// " << withoutControls(line) << "\n";
   }
   os << "module " << legalName(module.getSymName()) << " (";
   StringRef separator = "\n";
@@ -527,7 +553,7 @@ void Printer::printUnused() {
     return;
   std::string name = scope.unique("unused_bits");
   os << "\n  logic " << name << ";\n  assign " << name << " = ^{"
-     << llvm::join(parts, ", ") << "};\n";
+     << listText(parts, 4) << "};\n";
 }
 
 void Printer::print() {

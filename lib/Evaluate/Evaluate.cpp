@@ -11,6 +11,7 @@
 #include "rhizome/Support/ClassFolders.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Folders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -387,7 +388,8 @@ Expected<Frames> Evaluation::runFloat(int64_t n) {
 Expected<Frames> Evaluation::runPackage(const std::string &dir,
                                         const Frames &frames) {
   // Compiled just now, or compared when the model was loaded.
-  Expected<Package> package = Package::open(dir, Changes::Ignore);
+  Expected<Package> package =
+      Package::open(dir, request.trust ? Changes::Trust : Changes::Ignore);
   if (!package)
     return package.takeError();
   SimOptions options;
@@ -411,11 +413,10 @@ Expected<Frames> Evaluation::runPackage(const std::string &dir,
 Expected<Frames> Evaluation::runRtl(const Frames &frames) {
   if (isPackage())
     return runPackage(request.model.path, frames);
-  SmallString<128> temporary;
-  if (std::error_code error =
-          sys::fs::createUniqueDirectory("rhizome", temporary))
-    return createStringError(error, "cannot make a temporary folder");
-  const std::string dir = (temporary + "/m.rhz").str();
+  Expected<std::string> temporary = makeTemporaryFolder("rhizome");
+  if (!temporary)
+    return temporary.takeError();
+  const std::string dir = *temporary + "/m.rhz";
   if (Status built = request.compile(dir); !built) {
     // Of the model, each with its place.
     if (!built.failure().causes.front().node.empty())
@@ -424,7 +425,8 @@ Expected<Frames> Evaluation::runRtl(const Frames &frames) {
                   createStringError("%s", built.failure().reason().c_str()));
   }
   Expected<Frames> outputs = runPackage(dir, frames);
-  sys::fs::remove_directories(temporary);
+  if (Error error = removeTree(*temporary))
+    return joinErrors(std::move(error), outputs.takeError());
   return outputs;
 }
 

@@ -53,6 +53,7 @@ Expected<Frames> runCluster(const SimulateRequest &request,
   options.reorderDelayUs = request.reorderDelayUs;
   options.hostfile = request.hostfile;
   options.progress = request.showProgress;
+  options.onWait = request.onWait;
   Expected<ClusterResult> run = simulateCluster(
       package, frames, model.networkInputs(), model.networkOutputs(), options);
   if (!run)
@@ -97,10 +98,8 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
                     {"predicted", toJson(result.predicted)},
                     {"measured", std::move(measured)},
                     {"parties", std::move(parties)}};
-  if (Error error = package.makeResults())
-    return error;
-  return writeAtomically(
-      package.results(isCluster ? "cluster.json" : "simulate.json"),
+  return package.writeResult(
+      isCluster ? "cluster.json" : "simulate.json",
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 
@@ -115,6 +114,7 @@ Expected<Frames> runHardware(const SimulateRequest &request,
   options.fourState = request.fourState;
   options.trace = request.trace;
   options.progress = request.showProgress;
+  options.onWait = request.onWait;
   if (Error error = chooseDesign(package, request.level, options))
     return error;
   Expected<SimResult> run = simulateRtl(package, frames, options);

@@ -208,10 +208,8 @@ Error Trace::judge(const LayerTrace &trace) {
 Error Trace::keep() {
   if (!package)
     return Error::success();
-  if (Error error = package->makeResults())
-    return error;
-  return writeAtomically(package->results("trace.json"),
-                         formatv("{0:2}\n", json::Value(toJson(result))).str());
+  return package->writeResult(
+      "trace.json", formatv("{0:2}\n", json::Value(toJson(result))).str());
 }
 
 Error Trace::run() {

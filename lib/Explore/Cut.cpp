@@ -44,11 +44,14 @@ static int64_t numberOf(Value v, SmallVectorImpl<Value> &values) {
 }
 
 func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
-                         ArrayRef<Value> passing, StringRef name,
+                         ArrayRef<Value> passing, bool whole, StringRef name,
                          Operation *after, SmallVectorImpl<Value> &values,
                          std::vector<Operation *> &copies) {
   llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
-  llvm::SetVector<Value> arguments, results;
+  llvm::SetVector<Value> arguments, leaving;
+  if (whole)
+    arguments.insert(network.getArguments().begin(),
+                     network.getArguments().end());
   for (Operation *op : ops) {
     for (Value v : op->getOperands()) {
       Value root = rootOf(v);
@@ -58,18 +61,20 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
         arguments.insert(root);
     }
     if (leaves(op->getResult(0), inside))
-      results.insert(op->getResult(0));
+      leaving.insert(op->getResult(0));
   }
   arguments.insert(passing.begin(), passing.end());
-  results.insert(passing.begin(), passing.end());
+  leaving.insert(passing.begin(), passing.end());
+  Operation *end = network.getBody().front().getTerminator();
+  SmallVector<Value> results = leaving.takeVector();
+  if (whole)
+    results.assign(end->operand_begin(), end->operand_end());
   OpBuilder b(network.getContext());
   b.setInsertionPointAfter(after);
-  auto typesOf = [](const llvm::SetVector<Value> &set) {
-    return llvm::map_to_vector(set, [](Value v) { return v.getType(); });
-  };
   auto function = func::FuncOp::create(
       b, network.getLoc(), name,
-      b.getFunctionType(typesOf(arguments), typesOf(results)));
+      b.getFunctionType(ValueRange(arguments.getArrayRef()).getTypes(),
+                        ValueRange(results).getTypes()));
   Block *body = function.addEntryBlock();
   b.setInsertionPointToEnd(body);
   IRMapping mapping;
@@ -96,17 +101,24 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
       bring(v);
     copies.push_back(b.clone(*op, mapping));
   }
+  for (Value v : results)
+    bring(v);
   auto mapped =
       llvm::map_to_vector(results, [&](Value v) { return mapping.lookup(v); });
   func::ReturnOp::create(b, network.getLoc(), mapped);
   for (auto [i, v] : llvm::enumerate(results)) {
-    function.setResultAttr(unsigned(i), "rhizome.name", nameOf(network, v));
+    StringAttr own;
+    if (whole)
+      own =
+          network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    function.setResultAttr(unsigned(i), "rhizome.name",
+                           own ? own : nameOf(network, rootOf(v)));
     function.setResultAttr(unsigned(i), "rhizome.value",
-                           b.getI64IntegerAttr(numberOf(v, values)));
+                           b.getI64IntegerAttr(numberOf(rootOf(v), values)));
     SmallVector<int64_t> outputs;
-    for (auto [o, result] : llvm::enumerate(
-             network.getBody().front().getTerminator()->getOperands()))
-      if (rootOf(result) == v && !llvm::is_contained(passing, v))
+    for (auto [o, result] : llvm::enumerate(end->getOperands()))
+      if (whole ? o == i
+                : rootOf(result) == v && !llvm::is_contained(passing, v))
         outputs.push_back(int64_t(o));
     function.setResultAttr(unsigned(i), "rhizome.outputs",
                            b.getDenseI64ArrayAttr(outputs));

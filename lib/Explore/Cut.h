@@ -11,10 +11,11 @@ namespace rhizome::explore {
 /// tensor's name and, as "rhizome.value", its number in `values`, to which new
 /// ones are added. `passing` are values that enter and leave unchanged.
 /// "rhizome.input" and "rhizome.outputs" refer to the network's argument and
-/// results. `copies[i]` is the copy of ops[i].
+/// results. `copies[i]` is the copy of ops[i]. If the node is the `whole`
+/// network, it takes and gives what that does, in the same order.
 mlir::func::FuncOp cutFunction(mlir::func::FuncOp network,
                                llvm::ArrayRef<mlir::Operation *> ops,
-                               llvm::ArrayRef<mlir::Value> passing,
+                               llvm::ArrayRef<mlir::Value> passing, bool whole,
                                llvm::StringRef name, mlir::Operation *after,
                                llvm::SmallVectorImpl<mlir::Value> &values,
                                std::vector<mlir::Operation *> &copies);

@@ -9,6 +9,7 @@
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Sizing.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <cmath>
 
@@ -349,6 +350,14 @@ private:
   LogicalResult buildPromising();
   FailureOr<Result> plan(double below);
   LogicalResult batch(Result &result);
+  /// With these prices, each layer's weights and rows in any home that the
+  /// device has.
+  MemoryPrices withEveryHome(MemoryPrices prices) const;
+  /// Whether nothing so far fits, and nothing promises to.
+  bool fitsNothing() const {
+    return promising.empty() &&
+           !(best && (best->fits || !best->refused.empty()));
+  }
   FailureOr<Result> search(MemoryPrices prices);
   FailureOr<std::optional<Result>> withAnyHome(const MemoryPrices &usual,
                                                double &promise);
@@ -413,21 +422,22 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
     if (failed(consider(tried)))
       return failure();
   }
+  // Readers that take turns at few banks wait longer than the solver counts:
+  // there only what is used once a frame is streamed, if that is enough.
+  constexpr int64_t kBanks = 4;
+  if (fitsNothing() && mayStream(cluster) &&
+      cluster.places[0].context.memories[0].banks >= kBanks)
+    return success();
   // What the chip cannot hold, and what is used once a frame anyway.
-  if ((!std::isinf(least) && !lacking.blocks) || !mayStream(cluster) ||
+  if ((!fitsNothing() && !lacking.blocks) || !mayStream(cluster) ||
       prices.streaming != Streaming::None ||
-      (!std::isinf(least) && !relievesToStreamOnce(network)))
+      (!fitsNothing() && !relievesToStreamOnce(network)))
     return success();
   MemoryPrices tried = prices;
   tried.streaming = Streaming::Once;
   // What is not streamed may also be too much for block RAM.
-  if (std::isinf(least) && mayLoad)
+  if (fitsNothing() && mayLoad)
     tried.residents = Residents::Ultra;
-  auto helps = consider(tried);
-  if (failed(helps) || *helps || !std::isinf(least))
-    return helps;
-  // Then convolutions, too, which read theirs for every pixel.
-  tried.streaming = Streaming::All;
   return consider(tried);
 }
 
@@ -472,6 +482,16 @@ FailureOr<std::optional<Result>> Pricing::withAnyHome(const MemoryPrices &usual,
   return std::optional(std::move(*result));
 }
 
+MemoryPrices Pricing::withEveryHome(MemoryPrices prices) const {
+  if (mayUseUltra(cluster))
+    prices.residents = std::max(prices.residents, Residents::Ultra);
+  if (mayStream(cluster))
+    prices.streaming = Streaming::All;
+  if (hasUltra(cluster))
+    prices.ultraRows = UltraRows::Also;
+  return prices;
+}
+
 FailureOr<Result> Pricing::search(MemoryPrices prices) {
   const MemoryPrices usual = prices;
   lacking = lackingWhereNothingFits();
@@ -479,10 +499,24 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   if (couldHold(network, cluster, /*withUltra=*/false) &&
       failed(consider(usual)))
     return failure();
+  const MemoryPrices widest = withEveryHome(prices);
   if (failed(relieve(prices)))
     return failure();
+  if (fitsNothing() && widest != usual) {
+    // What fits in none of its homes fits in no choice of them: one question
+    // tells, and its plan is the nearest.
+    auto helps = consider(widest);
+    if (failed(helps))
+      return failure();
+    if (fitsNothing() && !hasBound && !best)
+      return attempt(widest)->run();
+    if (*helps)
+      prices = widest;
+  }
+  // With every home, these choices are made for each layer.
+  const bool hasEvery = prices == widest && widest != usual;
   // Where blocks are still scarce, rows may leave them.
-  if (lacking.blocks && hasUltra(cluster)) {
+  if (!hasEvery && lacking.blocks && hasUltra(cluster)) {
     MemoryPrices tried = prices;
     tried.ultraRows = UltraRows::Instead;
     auto helps = consider(tried);
@@ -491,7 +525,7 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
     if (*helps)
       prices = tried;
   }
-  const Lacking before = lacking;
+  const Lacking before = hasEvery ? Lacking{} : lacking;
   for (double price : {300, 900, 30}) {
     if (price < CostContext::kUsualLutsOfABlock ? !before.luts : !before.blocks)
       continue;
@@ -525,8 +559,11 @@ LogicalResult Pricing::batch(Result &result) {
       result.batch >= kMost)
     return success();
   // It is long to simulate, and later with its first frame: it is tried where
-  // it promises more than what promises miss.
+  // it promises more than what promises miss, and frames are not too long.
   constexpr double kWorth = 0.9;
+  constexpr int64_t kLong = 60'000'000; // firings
+  if (gen::firingsOf(result.nodes[0].design) > kLong)
+    return success();
   const double bound = result.seconds * kWorth;
   MemoryPrices prices = pricesOf(result);
   prices.batch = kMost;

@@ -5,6 +5,7 @@
 #include "Explorer.h"
 #include "Runs.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Generator/Sizing.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -199,9 +200,27 @@ bool Explorer::holds(const Result &result) const {
   return true;
 }
 
+/// The firings of a frame through all nodes.
+static int64_t firingsOf(const Result &result) {
+  int64_t firings = 0;
+  for (const NodeResult &node : result.nodes)
+    firings += gen::firingsOf(node.design);
+  return firings;
+}
+
+bool Explorer::isTimed(const Built &built) const {
+  constexpr int64_t kLong = 20'000'000; // firings
+  return built.holds || buildsNearest || problem().places.size() > 1 ||
+         built.firings < kLong;
+}
+
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                                                            Limits &limits) {
-  constexpr int kAttempts = 12;
+  // Sizing a plan takes as long as its frames have firings: fewer are tried of
+  // those with many.
+  constexpr int kAttempts = 12, kFewest = 3;
+  constexpr int64_t kFirings = 250'000'000;
+  int64_t spent = 0;
   std::optional<Built> last;
   std::optional<Proposal> moved;
   bool hasLearned = false, spillsDies = false;
@@ -226,8 +245,10 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (last)
       erase(last->result);
     bool good = holds(*result);
-    last = Built{std::move(*proposal), std::move(*result), good};
-    if (good)
+    const int64_t firings = firingsOf(*result);
+    last = Built{std::move(*proposal), std::move(*result), good, firings};
+    spent += firings;
+    if (good || (attempt + 1 >= kFewest && spent > kFirings))
       break;
     limits.least = std::max(limits.least, last->proposal.solution.seconds);
     if (learn(posed, last->proposal, last->result)) {
@@ -245,7 +266,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (spillsDies)
       moved = last->proposal;
   }
-  if (last && !last->holds) {
+  if (last && !last->holds && isTimed(*last)) {
     erase(last->result);
     auto whole = realize(posed, last->proposal);
     if (failed(whole))
@@ -268,7 +289,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       return failure();
     if (!*built)
       continue;
-    auto &[proposal, result, holds] = **built;
+    auto &[proposal, result, holds, firings] = **built;
     // A plan with fewer devices is valid for more: so many are not worse.
     if (int64_t nodes = proposal.solution.nodes(); !holds && nodes > 1) {
       Limits fewer = limits;
@@ -285,7 +306,9 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       erase(*other);
       taken.reset();
     }
-    if (failed(addTiming(posed, proposal, result)))
+    if (!isTimed(**built))
+      outlineTiming(posed, proposal, result);
+    else if (failed(addTiming(posed, proposal, result)))
       return failure();
     result.limit = limitAt(proposal.solution.seconds * (1 - 1e-9), limits);
     result.meetsGoal = holds;
@@ -293,7 +316,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       taken = std::move(proposal);
     return std::move(result);
   }
-  // Not even the smallest plan fits.
+  // By the offers' estimates not even the smallest plan fits.
   Proposal proposal = nearest();
   Resources all;
   for (const Place &place : posed.problems[0].places)
@@ -318,10 +341,21 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
     if (failed(result) || failed(addTiming(posed, proposal, *result)))
       return failure();
   }
-  result->meetsGoal = false;
   result->limit = contradiction(posed.problems);
+  // Built, it may take less than the offers say. It was found without pins, and
+  // lies on no dies.
+  result->meetsGoal = result->limit.isNone() && holds(*result) &&
+                      problem().places[0].dies.count() < 2 &&
+                      llvm::none_of(
+                          problem().stages,
+                          [](const Stage &stage) { return stage.isPinned(); });
   if (!result->limit.isNone())
     return result;
+  if (result->meetsGoal) {
+    result->limit = limitAt(INFINITY, {});
+    taken = std::move(proposal);
+    return result;
+  }
   result->limit = excess(*result);
   for (int s = 0; result->limit.isNone() && s < int(problem().stages.size());
        ++s)
@@ -348,7 +382,7 @@ FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
       limit = limitAt(seconds, limits);
       break;
     }
-    auto &[proposal, result, holds] = **built;
+    auto &[proposal, result, holds, firings] = **built;
     if (holds) {
       if (failed(addTiming(posed, proposal, result)))
         return failure();

@@ -55,7 +55,11 @@ private:
     Proposal proposal;
     Result result; ///< without timing
     bool holds = false;
+    int64_t firings = 0; ///< of a frame
   };
+  /// Whether its frames are simulated: not those of a plan that does not fit
+  /// and takes long.
+  bool isTimed(const Built &built) const;
   using Propose = llvm::function_ref<std::optional<Proposal>(const Limits &)>;
   /// Builds proposals; if one exceeds a budget, records that and asks
   /// again. None if nothing was proposed.

@@ -196,7 +196,7 @@ static std::string keysLike(const Steering::Pin &pin,
   size_t all = shown.size();
   shown.resize(std::min(all, kMost));
   return (same.empty() ? "options are named by their keys, which 'rhizome "
-                         "explore' shows; offered are "
+                         "explore --full' shows; offered are "
                        : "options are named by their keys; here ") +
          llvm::join(shown, ", ") +
          (all > kMost ? " and " + std::to_string(all - kMost) + " more" : "");
@@ -231,7 +231,7 @@ void Menu::checkPins(const Steering &steering) {
     };
     if (stages.empty())
       refuse("the network has no such node",
-             "'rhizome explore' lists the nodes");
+             "'rhizome explore --full' lists the nodes");
     else if (!pin.generator.empty() && !generators.count(pin.generator))
       refuse("the generator '" + pin.generator + "' offers nothing for it",
              "these do: " + llvm::join(generators, ", "));
@@ -265,7 +265,7 @@ void Menu::checkPins(const Steering &steering) {
         llvm::any_of(stages, [&](int s) { return isMeant(s) && isMet(s); });
     if (llvm::none_of(stages, isMeant))
       unmet.push_back({home.node, "", "the network has no such node",
-                       "'rhizome explore' lists the nodes"});
+                       "'rhizome explore --full' lists the nodes"});
     else if (!isMetSomewhere)
       unmet.push_back({home.node, "", whyNot(home.home), remedyFor(home.home)});
     else if (home.node.empty() && home.home == WeightHome::Streamed)

@@ -75,6 +75,7 @@ public:
   }
   FailureOr<Result> run(const Trial &trial);
   FailureOr<Result> outline();
+  Result outlineTiming();
   FailureOr<Result> addTiming();
 
 private:
@@ -140,8 +141,9 @@ void Realizer::build(const Run &run, size_t first) {
       if (llvm::is_contained(ends.out, t))
         passing.push_back(posed.menu.value(t));
     node.ownsFunction = true;
-    node.function = cutFunction(posed.network, ops, passing, name, after,
-                                posed.values, copies);
+    node.function =
+        cutFunction(posed.network, ops, passing, solution.runs.size() == 1,
+                    name, after, posed.values, copies);
   }
   select(run, stages, ops, copies, node);
   // Two symbols cannot share a name: the design has its node's.
@@ -441,8 +443,13 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
 
 FailureOr<Result> Realizer::outline() {
   buildAll();
-  for (NodeResult &node : result.nodes) {
+  for (NodeResult &node : result.nodes)
     price(node);
+  return outlineTiming();
+}
+
+Result Realizer::outlineTiming() {
+  for (NodeResult &node : result.nodes) {
     for (const Selection &s : node.selections)
       node.timing.intervalCycles =
           std::max(node.timing.intervalCycles, double(s.offer.busyCycles));
@@ -466,6 +473,10 @@ FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
 
 FailureOr<Result> outline(Posed &posed, const Proposal &proposal) {
   return Realizer(posed, proposal).outline();
+}
+
+void outlineTiming(Posed &posed, const Proposal &proposal, Result &result) {
+  result = Realizer(posed, proposal, std::move(result)).outlineTiming();
 }
 
 LogicalResult addTiming(Posed &posed, const Proposal &proposal,

@@ -46,6 +46,8 @@ mlir::FailureOr<Result> realize(Posed &posed, const Proposal &proposal,
 /// how much it does not fit: buffers are minimal, a frame takes
 /// the time of its slowest operation, and there is no latency.
 mlir::FailureOr<Result> outline(Posed &posed, const Proposal &proposal);
+/// Gives the result of `realize` the timing of `outline`.
+void outlineTiming(Posed &posed, const Proposal &proposal, Result &result);
 /// Predicts the timing of the result of `realize`: rate, latency, bottleneck,
 /// and endpoints for this rate.
 mlir::LogicalResult addTiming(Posed &posed, const Proposal &proposal,

@@ -768,7 +768,7 @@ func::FuncOp alteredAs(func::FuncOp network, const std::vector<Split> &splits,
     else if (!isThere)
       refused.push_back({repeat.of.node, repeat.of.op,
                          "the network has no such node",
-                         "'rhizome explore' lists the nodes"});
+                         "'rhizome explore --full' lists the nodes"});
   }
   if (!refused.empty() || bodies.empty())
     return split;

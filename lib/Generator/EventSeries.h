@@ -169,6 +169,17 @@ public:
     }
     runs.push_back({total, time});
   }
+  /// So many tokens, one in each cycle.
+  void addEach(int64_t count, int64_t time) {
+    // The second or the third is the second of its run.
+    constexpr int64_t kFirst = 3;
+    for (int64_t i = 0; i < std::min(count, kFirst); ++i)
+      add(1, time + i);
+    if (count > kFirst) {
+      runs.back().batches += count - kFirst;
+      total += count - kFirst;
+    }
+  }
   int64_t reached(int64_t n) {
     if (n <= 0)
       return -1; // nothing to wait for
@@ -193,7 +204,7 @@ struct ChannelState {
   int64_t perFrame = 0; ///< tokens, all of which come and go in each frame
   /// The counts of pushed and popped tokens that these wait for.
   int64_t consumerWaits = kNever, producerWaits = kNever;
-  /// Is it its producer's only output and its consumer's only input, passed
+  /// Is it its producer's only output and its consumer's first input, passed
   /// token by token?
   bool isLine = false;
   /// Of a watched channel: its tokens, instead of `pushed`, and what of firing

@@ -23,13 +23,14 @@ using events::ProcessState;
 using events::Series;
 using events::SimplePhase;
 
-static bool isLine(const ProcessNetwork &network, const ChannelState &channel) {
+static bool isLine(const ProcessNetwork &network, int c,
+                   const ChannelState &channel) {
   if (!channel.isNarrow() || channel.producer < 0 || channel.consumer < 0 ||
       channel.pushed.total > 0)
     return false;
   const Process &from = network.processes[channel.producer],
                 &to = network.processes[channel.consumer];
-  return from.memory < 0 && from.outputs.size() == 1 && to.inputs.size() == 1 &&
+  return from.memory < 0 && from.outputs.size() == 1 && to.inputs[0] == c &&
          llvm::all_of(
              from.phases,
              [](const Phase &p) { return countAt(p.produce, 0) <= 1; }) &&
@@ -124,8 +125,8 @@ Simulation::State::State(const ProcessNetwork &network,
     channels[c].perFrame = tokensOfFrame(network, int(c), channels[c]);
   if (merges)
     mergeDelays();
-  for (ChannelState &channel : channels) {
-    channel.isLine = isLine(network, channel);
+  for (auto [c, channel] : llvm::enumerate(channels)) {
+    channel.isLine = isLine(network, int(c), channel);
     if (channel.isNarrow())
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
   }
@@ -328,12 +329,31 @@ static void step(ChannelState &c, ProcessState &giver, ProcessState &taker,
   taker.last += firings;
 }
 
+/// Does a process that is in one of these firings wait for nothing but its
+/// first input as long as they go on? Of others it may need what stays: it is
+/// there.
+static bool staysReady(const ProcessState &state, const Phase &phase) {
+  for (size_t i = 1; i < state.inputs.size(); ++i) {
+    ChannelState &c = *state.inputs[i];
+    if (countAt(phase.consume, i) != 0)
+      return false;
+    const int64_t need = countAt(phase.need, i);
+    if (need == 0 || c.isEndless)
+      continue;
+    if (c.watched || c.pushed.total - c.popped.total < need ||
+        c.pushed.reached(c.popped.total + need) > state.last)
+      return false;
+  }
+  return true;
+}
+
 /// Fires both processes of a channel in step until one of them is at the last
 /// of its phase; how often.
 int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
   if (taker.sink >= 0 ||
       llvm::any_of(take.produce, [](int64_t n) { return n != 0; }) ||
-      countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1)
+      countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1 ||
+      !staysReady(taker, take))
     return 0;
   ProcessState *giver = stepsWith(taker);
   if (!giver)
@@ -344,6 +364,9 @@ int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
   int64_t firings = std::min(take.repeat - taker.done, left) - 1;
   if (firings <= 0)
     return 0;
+  for (size_t i = 1; i < taker.inputs.size(); ++i)
+    if (countAt(take.need, i) > 0 && taker.inputs[i]->isEndless)
+      taker.inputs[i]->needed.addEach(firings, taker.last + 1);
   step(c, *giver, taker, firings);
   return firings;
 }

@@ -203,8 +203,25 @@ static Simulation::Memories memoriesOf(bool waits) {
                : Simulation::Memories::IfTheyMatter;
 }
 
+/// The firings of a process in a frame.
+static int64_t firingsIn(const Process &process) {
+  int64_t firings = 0;
+  for (const Phase &phase : process.phases)
+    firings += phase.repeat * process.periods;
+  return firings;
+}
+
+/// Those of the busiest process: in the long run no interval is shorter.
+static double leastInterval(const ProcessNetwork &network) {
+  int64_t most = 0;
+  for (const Process &process : network.processes)
+    if (process.memory < 0)
+      most = std::max(most, firingsIn(process));
+  return double(most);
+}
+
 static constexpr int kWarmUp = 3, kShort = 5;
-static constexpr double kLong = 20000;
+static constexpr double kLong = 20000, kVeryLong = 5 * kLong;
 
 /// The timing of a network that reads no memory while frames pass; nothing if
 /// that needs frames that have not been simulated and may not be.
@@ -297,12 +314,40 @@ static int64_t latencyFrom(const Simulation &simulation, const SimResult &run,
   return latencyAfterFilling(network, memoriesOf(!simulation.keepsUp()));
 }
 
+/// Does every frame take long to simulate?
+static bool isVeryLong(const ProcessNetwork &network) {
+  return leastInterval(network) > kVeryLong;
+}
+
+/// The frames that are simulated at first.
+static int firstFrames(const ProcessNetwork &network) {
+  return readsMemory(network) && isVeryLong(network) ? kShort - 2 : kShort - 1;
+}
+
+/// Are all distances between the frames of a run alike, to a thousandth?
+static bool isEven(const SimResult &run) {
+  constexpr double kAlike = 1e-3;
+  for (const std::vector<int64_t> &first : run.firstOut)
+    for (int i = 2; i < run.frames; ++i) {
+      const auto last = double(first[i] - first[i - 1]),
+                 before = double(first[i - 1] - first[i - 2]);
+      if (std::abs(last - before) > kAlike * before)
+        return false;
+    }
+  return true;
+}
+
 /// The timing of a network that reads memories while frames pass, some of which
 /// have been simulated, with the latency of one for which all buffers are full.
 static Timing timingOfReading(Simulation &simulation,
                               const ProcessNetwork &network, int64_t latency) {
   const bool shares = sharesBanks(network);
   const int ahead = aheadOf(network);
+  if (isVeryLong(network)) {
+    const SimResult &first = simulation.upTo(kShort - 2, ahead);
+    if (isEven(first))
+      return Timing{first.interval(kWarmUp - 2), latency};
+  }
   const SimResult &run = simulation.upTo(kShort - 1, ahead);
   double interval = run.interval(kWarmUp - 1);
   if (!shares && interval > kLong && run.isSteady(kWarmUp - 2))
@@ -318,7 +363,9 @@ static Timing timingOfReading(Simulation &simulation,
   // In long frames the refreshes are as many in each: two that differ by a
   // ten-thousandth at most tell the interval, if banks are shared once those in
   // flight are there.
-  constexpr double kVeryLong = 5 * kLong, kAlike = 1e-4;
+  constexpr double kAlike = 1e-4;
+  if (interval > kVeryLong && isEven(run))
+    return Timing{run.interval(kWarmUp - 2), latency};
   if (interval > kVeryLong)
     for (int frames = kShort; frames <= inFlightAt() + 12; ++frames) {
       simulation.upTo(frames, shares ? std::max(inFlightAt(), ahead) : 0);
@@ -504,18 +551,12 @@ void BufferSizing::Run::setDepths(bool keepsPace) {
 
 static constexpr int kRoughly = 2;
 
-/// The firings of the busiest process in a frame: in the long run no interval
-/// is shorter.
-static double leastInterval(const ProcessNetwork &network) {
-  int64_t most = 0;
-  for (const Process &process : network.processes) {
-    int64_t firings = 0;
-    for (const Phase &phase : process.phases)
-      firings += phase.repeat * process.periods;
-    if (process.memory < 0)
-      most = std::max(most, firings);
-  }
-  return double(most);
+int64_t firingsOf(flow::DesignOp design) {
+  const ProcessNetwork network = networkOf(design);
+  int64_t firings = 0;
+  for (const Process &process : network.processes)
+    firings += firingsIn(process);
+  return firings / network.frames;
 }
 
 /// Where what follows a join is slower than what comes before it, both operands
@@ -634,11 +675,12 @@ FailureOr<Timing> predictTiming(flow::DesignOp design, bool waits) {
   int64_t latency = 0;
   llvm::parallelFor(0, waits ? 2 : 1, [&](size_t i) {
     if (i == 0)
-      simulation.upTo(kShort - 1, aheadOf(network));
+      simulation.upTo(firstFrames(network), aheadOf(network));
     else
       latency = latencyAfterFilling(network, memoriesOf(waits));
   });
-  const SimResult &run = simulation.upTo(kShort - 1, aheadOf(network));
+  const SimResult &run =
+      simulation.upTo(firstFrames(network), aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
   if (!readsMemory(network))

@@ -6,6 +6,8 @@
 #include "rhizome/Interp/Interpreter.h"
 #include "Evaluate.h"
 #include "Loops.h"
+#include "Memory.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "rhizome/Interp/Numbers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -23,6 +25,8 @@ struct Interpreter::Constants {
 static RankedTensorType tensorType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return tensor;
+  if (auto buffer = dyn_cast<MemRefType>(type))
+    return RankedTensorType::get(buffer.getShape(), buffer.getElementType());
   return RankedTensorType::get({}, type);
 }
 static bool isFloatTensor(Type type) {
@@ -100,7 +104,8 @@ LogicalResult interp::store(Frame &frame, size_t index, __int128 value) {
 static LogicalResult checkInput(func::FuncOp func, unsigned index,
                                 const Tensor &tensor) {
   Type declared = func.getArgumentTypes()[index];
-  bool isOther = isa<ShapedType>(declared) && !isa<RankedTensorType>(declared);
+  bool isOther =
+      isa<ShapedType>(declared) && !isa<RankedTensorType, MemRefType>(declared);
   if (isOther || ShapedType::isDynamicShape(shapeOf(declared)) ||
       !kindOf(declared))
     return func.emitError()
@@ -141,6 +146,15 @@ public:
   using Owned = llvm::DenseMap<Value, std::unique_ptr<Tensor>>;
 
   void bind(Value v, const Tensor &tensor) { bound[v] = &tensor; }
+  /// Lets a buffer hold a tensor to begin with.
+  void fill(Value buffer, Tensor tensor) {
+    std::unique_ptr<Tensor> &held = buffers[buffer];
+    held = std::make_unique<Tensor>(std::move(tensor));
+    bind(buffer, *held);
+  }
+  const Tensor &held(Value buffer) const {
+    return *buffers.find(buffer)->second;
+  }
   /// Evaluates a block up to its terminator; stores its results in `owned`.
   LogicalResult block(Block &body, Owned &owned);
   /// A value's tensor, moved out of `owned` if nothing else reads it.
@@ -150,6 +164,11 @@ private:
   LogicalResult operation(Operation *op, Owned &owned);
   LogicalResult loop(scf::ForOp op, Owned &owned);
   LogicalResult loop(scf::WhileOp op, Owned &owned);
+  LogicalResult loop(affine::AffineForOp op, Owned &owned);
+  template <typename Loop>
+  LogicalResult trips(Loop op, int64_t begin, int64_t end, int64_t step,
+                      Owned &owned);
+  LogicalResult onMemory(Operation *op, Owned &owned);
   void give(Value v, Tensor tensor, Owned &owned) {
     std::unique_ptr<Tensor> &result = owned[v];
     result = std::make_unique<Tensor>(std::move(tensor));
@@ -160,6 +179,7 @@ private:
   const ProbeFn &probe;
   OverflowEvent *overflow;
   llvm::DenseMap<Value, const Tensor *> bound;
+  llvm::DenseMap<Value, std::unique_ptr<Tensor>> buffers;
 };
 } // namespace
 
@@ -170,7 +190,23 @@ Tensor Run::taken(Value v, Owned &owned) {
   return *bound.lookup(v);
 }
 
+LogicalResult Run::onMemory(Operation *op, Owned &owned) {
+  auto lookup = [&](Value v) { return bound.lookup(v); };
+  auto buffer = [&](Value v) -> Tensor * {
+    auto found = buffers.find(v);
+    return found == buffers.end() ? nullptr : found->second.get();
+  };
+  std::optional<Tensor> result;
+  if (failed(evaluateOnMemory(op, {lookup, buffer}, result)))
+    return failure();
+  if (result)
+    give(op->getResult(0), std::move(*result), owned);
+  return success();
+}
+
 LogicalResult Run::operation(Operation *op, Owned &owned) {
+  if (isOnMemory(op))
+    return onMemory(op, owned);
   if (isLoop(op)) {
     SmallVector<Tensor> given;
     if (failed(evaluateLoops(
@@ -216,8 +252,22 @@ LogicalResult Run::loop(scf::ForOp op, Owned &owned) {
   auto [begin, end, step] = range;
   if (step <= 0)
     return op.emitOpError("has no positive step");
+  return trips(op, begin, end, step, owned);
+}
+
+LogicalResult Run::loop(affine::AffineForOp op, Owned &owned) {
+  auto lookup = [&](Value v) { return bound.lookup(v); };
+  auto bounds = boundsOf(op, {lookup, {}});
+  if (!bounds)
+    return op.emitOpError("has a bound of unknown kind");
+  return trips(op, bounds->first, bounds->second, op.getStepAsInt(), owned);
+}
+
+template <typename Loop>
+LogicalResult Run::trips(Loop op, int64_t begin, int64_t end, int64_t step,
+                         Owned &owned) {
   std::vector<Tensor> carried;
-  for (Value v : op.getInitArgs()) {
+  for (Value v : op.getInits()) {
     if (!bound.lookup(v))
       return op.emitOpError("begins with a value of unknown kind");
     carried.push_back(taken(v, owned));
@@ -293,8 +343,18 @@ LogicalResult Run::block(Block &body, Owned &owned) {
     }
     LogicalResult done =
         llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<scf::ForOp, scf::WhileOp>(
+            .Case<scf::ForOp, scf::WhileOp, affine::AffineForOp>(
                 [&](auto repeated) { return loop(repeated, owned); })
+            .Case<memref::AllocOp, memref::AllocaOp>(
+                [&](auto made) -> LogicalResult {
+                  if (!made.getType().hasStaticShape() ||
+                      !kindOf(made.getType()))
+                    return made.emitOpError(
+                        "is no buffer of numbers of a known shape");
+                  fill(made.getResult(), zeros(made.getType()));
+                  return success();
+                })
+            .Case<memref::DeallocOp>([](auto) { return success(); })
             .Default([&](Operation *) { return operation(&op, owned); });
     if (failed(done))
       return failure();
@@ -316,7 +376,10 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
   for (auto [i, tensor] : llvm::enumerate(inputs)) {
     if (failed(checkInput(f, i, tensor)))
       return failure();
-    run.bind(f.getArgument(i), tensor);
+    if (isa<MemRefType>(f.getArgument(i).getType()))
+      run.fill(f.getArgument(i), tensor);
+    else
+      run.bind(f.getArgument(i), tensor);
   }
   for (auto &[value, tensor] : constants->values)
     run.bind(value, tensor);
@@ -331,6 +394,10 @@ FailureOr<std::vector<Tensor>> Interpreter::run(ArrayRef<Tensor> inputs,
   std::vector<Tensor> out;
   for (Value v : ret.getOperands())
     out.push_back(run.taken(v, owned));
+  // After the results come the buffers among the arguments, as they are left.
+  for (BlockArgument argument : f.getArguments())
+    if (isa<MemRefType>(argument.getType()))
+      out.push_back(run.held(argument));
   return out;
 }
 

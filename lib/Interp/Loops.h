@@ -8,6 +8,7 @@
 #include "Scalars.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace rhizome::interp {
@@ -93,7 +94,7 @@ public:
                      mlir::arith::ConstantOp, tensor::CollapseShapeOp,
                      tensor::ExpandShapeOp, tensor::CastOp,
                      tensor::ExtractSliceOp, tensor::InsertSliceOp,
-                     tensor::ExtractOp>(op) ||
+                     tensor::ExtractOp, tensor::InsertOp>(op) ||
            op->getName().getDialectNamespace() == "arith" ||
            op->getName().getDialectNamespace() == "math" ||
            op->getName().getDialectNamespace() == "num";
@@ -137,9 +138,12 @@ public:
       return move(op, of, *of(slice.getSource()), shapeOf(type), results.back(),
                   slice, true);
     }
-    if constexpr (Domain::hasIndices)
+    if constexpr (Domain::hasIndices) {
       if (auto element = llvm::dyn_cast<tensor::ExtractOp>(op))
         return extract(element, of, results);
+      if (auto element = llvm::dyn_cast<tensor::InsertOp>(op))
+        return insert(element, of, results);
+    }
     typename Domain::Context context;
     if (op->getNumOperands() > 3 || !domain.context(op, context))
       return unknown(op);
@@ -160,6 +164,8 @@ private:
     /// tensor that it reads at the indices in these slots.
     int loop = -1, read = -1;
     llvm::SmallVector<int, 4> indices;
+    /// What must hold of the step's second operand.
+    mlir::Operation *check = nullptr;
   };
   /// A tensor that is read by index.
   struct Table {
@@ -208,21 +214,43 @@ private:
     return llvm::success();
   }
 
-  /// One element of a tensor, outside of loops.
-  llvm::LogicalResult extract(mlir::tensor::ExtractOp op, Lookup of,
-                              llvm::SmallVectorImpl<Store> &results) {
+  /// The place of one element of a tensor; nothing, with a diagnostic, if it is
+  /// outside.
+  std::optional<int64_t> placeOf(mlir::Operation *op, mlir::Type tensor,
+                                 mlir::ValueRange indices, Lookup of) {
     int64_t place = 0;
-    for (auto [index, size] :
-         llvm::zip_equal(op.getIndices(), shapeOf(op.getTensor().getType()))) {
+    for (auto [index, size] : llvm::zip_equal(indices, shapeOf(tensor))) {
       const int64_t i = Domain::toIndex(first(*of(index)));
-      if (i < 0 || i >= size)
-        return op->emitOpError("reads outside a tensor: an index that the "
-                               "model computes is out of range");
+      if (i < 0 || i >= size) {
+        op->emitOpError(llvm::isa<mlir::tensor::InsertOp>(op) ? "writes"
+                                                              : "reads")
+            << " outside a tensor: an index that the model computes is out of "
+               "range";
+        return std::nullopt;
+      }
       place = place * size + i;
     }
+    return place;
+  }
+
+  /// One element of a tensor, outside of linalg.
+  llvm::LogicalResult extract(mlir::tensor::ExtractOp op, Lookup of,
+                              llvm::SmallVectorImpl<Store> &results) {
+    auto place = placeOf(op, op.getTensor().getType(), op.getIndices(), of);
+    if (!place)
+      return llvm::failure();
     results.push_back(domain.make(op.getType()));
     Domain::store(port(results.back()), 0,
-                  Domain::load(port(*of(op.getTensor())), place));
+                  Domain::load(port(*of(op.getTensor())), *place));
+    return llvm::success();
+  }
+  llvm::LogicalResult insert(mlir::tensor::InsertOp op, Lookup of,
+                             llvm::SmallVectorImpl<Store> &results) {
+    auto place = placeOf(op, op.getType(), op.getIndices(), of);
+    if (!place)
+      return llvm::failure();
+    results.push_back(*of(op.getDest()));
+    Domain::store(port(results.back()), *place, first(*of(op.getScalar())));
     return llvm::success();
   }
 
@@ -321,6 +349,8 @@ private:
         for (auto [i, v] : llvm::enumerate(inner.getOperands()))
           if ((*places[i] = slot(v)) < 0)
             return inner.emitOpError("reads a value of unknown kind");
+        if (Domain::hasIndices && host::Check::of(&inner))
+          step.check = &inner;
       }
       step.to = fresh(inner.getResult(0));
       steps.push_back(std::move(step));
@@ -360,6 +390,8 @@ private:
     }
     llvm::SmallVector<int64_t> at(op.getNumLoops()), offsets(accesses.size());
     bool isOutside = false;
+    mlir::Operation *broken = nullptr; ///< a check that does not hold
+    int64_t wrong = 0, element = 0;
     overBox(op.getStaticLoopRanges(), accesses, offsets, at, [&] {
       for (size_t i = 0; i < reads.size(); ++i)
         slots[reads[i].slot] = Domain::load(reads[i].port, offsets[i]);
@@ -382,6 +414,13 @@ private:
             slots[step.to] = Domain::load(table.port, place);
             continue;
           }
+          if (step.check && Domain::toIndex(slots[step.x]) == 0) {
+            broken = step.check;
+            wrong = Domain::toIndex(slots[step.y]);
+            for (auto [i, size] : llvm::zip_equal(at, op.getStaticLoopRanges()))
+              element = element * size + i;
+            return false;
+          }
         }
         domain.apply(step.context, slots[step.to], slots[step.x], slots[step.y],
                      slots[step.z]);
@@ -391,6 +430,9 @@ private:
                       slots[writes[i].slot]);
       return true;
     });
+    if (broken)
+      return broken->emitError(
+          host::Check::of(broken)->message(wrong, element));
     if (isOutside)
       return op->emitOpError("reads outside a tensor: an index that the model "
                              "computes is out of range");

@@ -17,6 +17,9 @@ kernelcommands::coverKernel(const std::string &path,
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   gen::hls::KernelParts parts = gen::hls::partsOf(kernel->integers);
+  llvm::DenseMap<Operation *, std::vector<const gen::hls::Obstacle *>> ofOp;
+  for (const gen::hls::Obstacle &obstacle : parts.obstacles)
+    ofOp[obstacle.op].push_back(&obstacle);
   for (Operation &op : kernel->integers.getBody().front()) {
     if (op.hasTrait<OpTrait::IsTerminator>() || gen::hls::isOutside(op))
       continue;
@@ -25,11 +28,10 @@ kernelcommands::coverKernel(const std::string &path,
     row.op = op.getName().getStringRef().str();
     if (op.getNumResults())
       llvm::raw_string_ostream(row.type) << op.getResult(0).getType();
-    for (const gen::hls::Obstacle &obstacle : parts.obstacles)
-      if (obstacle.op == &op) {
-        row.reason += (row.reason.empty() ? "" : "; ") + obstacle.reason;
-        row.remedy = obstacle.remedy;
-      }
+    for (const gen::hls::Obstacle *obstacle : ofOp.lookup(&op)) {
+      row.reason += (row.reason.empty() ? "" : "; ") + obstacle->reason;
+      row.remedy = obstacle->remedy;
+    }
     row.onHost = !row.reason.empty();
     row.generators.emplace_back("hls", row.reason);
     ++(row.onHost ? result.host : result.fpga);

@@ -8,6 +8,7 @@
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Support/Data.h"
+#include "rhizome/Support/Failures.h"
 #include <cmath>
 #include <random>
 
@@ -253,7 +254,7 @@ kernelcommands::exploreFormats(const ExploreFormatsRequest &request) {
                   Failure::Kind::Unsupported);
   auto prices = Prices::of(request.device);
   if (!prices)
-    return fail(llvm::toString(prices.takeError()));
+    return failureOf(prices.takeError(), Failure::Kind::Input);
 
   std::vector<Inputs> inputs;
   if (!request.input.empty()) {

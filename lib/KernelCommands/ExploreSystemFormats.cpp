@@ -139,10 +139,10 @@ compareFormats(const SystemRequest &request,
 
 rhizome::Result<SystemResult>
 kernelcommands::exploreSystems(const SystemRequest &request) {
-  if (!request.target.cluster.empty() || !request.target.board.empty())
+  if (!request.target.cluster.empty())
     return Failure(Failure::Kind::Usage,
                    "a kernel's system is built for one device",
-                   "name it with --device");
+                   "name it with --device, or its board with --board");
   auto targets = planbuild::targetsOf(request.target);
   if (!targets)
     return failureOf(targets.takeError(), Failure::Kind::Input);

@@ -53,7 +53,8 @@ static llvm::Expected<std::string> dataOf(const NumberedKernel &kernel,
   KernelRunRequest random;
   random.frames = kFrames;
   int64_t frames = 0;
-  auto values = inputsOf(random, kernel.signature, frames);
+  auto values = inputsOf(random, kernel.signature,
+                         formatsOfInputs(kernel.formats.func), frames);
   if (!values)
     return values.takeError();
   std::string problem, text;
@@ -382,10 +383,10 @@ kernelcommands::writeForeignHls(const ForeignHlsRequest &request) {
   auto start = std::chrono::steady_clock::now();
   ForeignHlsResult result;
   const bool isVitis = request.tool == HlsTool::VitisHls;
-  if (!request.target.cluster.empty() || !request.target.board.empty())
+  if (!request.target.cluster.empty())
     return Failure(Failure::Kind::Usage,
                    "another tool's input is for one device",
-                   "name it with --device");
+                   "name it with --device, or its board with --board");
   auto targets = planbuild::targetsOf(request.target);
   if (!targets)
     return failureOf(targets.takeError(), Failure::Kind::Input);

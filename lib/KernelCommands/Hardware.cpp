@@ -10,10 +10,12 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Report/Report.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Vendor/Vendor.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -51,16 +53,18 @@ static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
 
 /// The plan of a unit on a device, without the names of files. Of a system,
 /// `layout` says whether the device has room for it.
-static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
-                   const UnitChoice &choice, const planbuild::Targets &targets,
-                   const gen::DeviceContext &device, const SystemRoom &room,
+static Plan planOf(const HardwareRequest &request, const NumberedKernel &kernel,
+                   const hls::KernelUnit &unit,
+                   const planbuild::Targets &targets, const SystemRoom &room,
                    SystemLayout &layout) {
+  const UnitChoice &choice = request.unit;
+  const gen::DeviceContext &device = targets.places.places[0].context;
   const int64_t lanes = choice.lanes;
   Plan plan;
   plan.kernel = describeKernel(kernel, unit);
   plan.kernel->lanes = lanes;
   plan.model = plan.kernel->name;
-  plan.goal = "max-throughput";
+  plan.goal = request.goal;
   PlannedNode node;
   node.name = "node0";
   node.function = plan.kernel->name;
@@ -149,16 +153,16 @@ static Plan planOf(const NumberedKernel &kernel, const hls::KernelUnit &unit,
     plan.bottleneck = slowest->parts.front();
   }
   plan.predicted = p;
-  plan.boundPerS = p.throughputPerS;
   plan.utilization = node.utilization;
   plan.nodes.push_back(std::move(node));
   if (choice.isSystem) {
     const SystemUnit each = asSystemUnit(one, movers);
     layout = layOut(each, choice.units, room);
-    addSystem(plan, movers, choice.units, device);
+    addSystem(plan, unit, movers, choice.units, device);
     if (layout.obstacle.empty() && room.dies.size() > 1)
       addDies(plan, each, layout, room);
   }
+  plan.boundPerS = boundOf(plan, device);
   return plan;
 }
 
@@ -231,7 +235,14 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
   if (auto error = writeKernelHost(**writer, request.path, request.options,
                                    plan, result.notes))
     return error;
+  const bool hasHost =
+      llvm::sys::fs::exists((*writer)->dir() + "/host/README.md");
+  if (auto error =
+          (*writer)->writeFile("README.md", packagePage(plan, hasHost)))
+    return error;
   if (auto error = (*writer)->writePlan(plan))
+    return error;
+  if (auto error = report::writeInto(**writer, result.notes))
     return error;
   if (auto error = (*writer)->commit())
     return error;
@@ -251,6 +262,7 @@ struct Built {
   OwningOpRef<ModuleOp> holder;
   Plan plan;
   Refusals refusals;
+  bool isTooSlow = false; ///< that is why
 };
 } // namespace
 
@@ -264,8 +276,8 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   auto kernel = readNumbered(request.path, way.options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
-  auto out =
-      std::make_unique<Built>(Built{request, std::move(*kernel), {}, {}, {}});
+  auto out = std::make_unique<Built>(
+      Built{request, std::move(*kernel), {}, {}, {}, false});
   MLIRContext &context = *out->kernel.formats.context;
   context.loadDialect<rtl::RtlDialect>();
   OpBuilder b(&context);
@@ -297,20 +309,23 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   rtl::ModuleOp top =
       lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
   SystemLayout layout;
-  out->plan = planOf(out->kernel, *unit, request.unit, targets, device,
+  out->plan = planOf(request, out->kernel, *unit, targets,
                      roomOf(targets.places, targets.devices[0], goal), layout);
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
+  hls::splitModule(*unit, b);
   out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
       (predicted.throughputPerS < goal->throughput ||
-       (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency)))
+       (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency))) {
+    out->isTooSlow = true;
     out->refusals = {{out->plan.model, "",
                       llvm::formatv("it takes {0} cycles, which the goal does "
                                     "not allow",
                                     predicted.intervalCycles),
                       "lower the goal"}};
+  }
   return out;
 }
 
@@ -358,6 +373,7 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   HardwareRequest chosen = request;
   const bool isWide = words > 1 && request.unit.words == 0;
   Refusals refusals;
+  bool isTooSlow = false;
   // Estimates may promise too much.
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
@@ -365,9 +381,12 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
     auto built = buildWay(chosen, way, targets, goal, isWide ? &room : nullptr);
     if (!built)
       return built.failure();
-    refusals = std::move((*built)->refusals);
-    if (!refusals.empty())
+    isTooSlow = (*built)->isTooSlow;
+    if (!(*built)->refusals.empty()) {
+      if (refusals.empty())
+        refusals = std::move((*built)->refusals);
       continue;
+    }
     if (chosen.unit.words > 0 || !goal || goal->isBounded() ||
         goal->kind == explore::Goal::Kind::MinResources)
       return built;
@@ -381,6 +400,8 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
                               (*built)->plan.predicted.intervalCycles;
     return isFaster ? std::move(wide) : std::move(built);
   }
+  if (isTooSlow && ways->size() == 1)
+    return noCopies();
   return Failure(Failure::Kind::Infeasible, std::move(refusals));
 }
 
@@ -416,14 +437,20 @@ rhizome::Result<HardwareResult>
 kernelcommands::buildHardware(const HardwareRequest &request) {
   auto start = std::chrono::steady_clock::now();
   HardwareResult result;
-  if (!request.target.cluster.empty() || !request.target.board.empty())
+  if (!request.target.cluster.empty())
     return Failure(Failure::Kind::Usage,
                    "a kernel's hardware is built for one device",
-                   "name it with --device");
+                   "name it with --device, or its board with --board");
   auto targets = planbuild::targetsOf(request.target);
   if (!targets)
     return failureOf(targets.takeError(), Failure::Kind::Input);
   result.notes = targets->notes;
+  if (!request.target.board.empty())
+    result.notes.push_back(llvm::formatv(
+        "the unit is for {0} at {1} MHz, which the board {2} has; pins of a "
+        "board are given to networks only",
+        targets->devices[0].name, targets->places.places[0].context.clockMhz,
+        request.target.board));
   std::optional<explore::Goal> goal = explore::parseGoal(request.goal);
   if (goal)
     targets->places = explore::withinParts(targets->places, *goal);

@@ -35,9 +35,12 @@ struct ParallelKernel {
   KernelOptions options; ///< with the orders of its sums
   std::vector<gen::hls::NestChoice> nests;
 };
+/// Why there is no way to build a kernel for a goal.
+Failure noCopies();
 /// What serves a request best on a device of which a lane may have `most`, the
 /// best first, if as many words pass the border in a cycle; changes the
-/// kernel's integers. Without a goal or copies: as it is.
+/// kernel's integers. The last one for a goal is without copies. Without a goal
+/// or copies: as it is.
 Result<std::vector<ParallelKernel>>
 parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
             const explore::Goal *goal, const gen::DeviceContext &device,
@@ -56,6 +59,9 @@ std::string memoriesYaml(const PlannedKernel &kernel);
 llvm::Error writeKernelHost(PackageWriter &writer, const std::string &path,
                             const KernelOptions &options, const Plan &plan,
                             std::vector<std::string> &notes);
+
+/// README.md of a package: its tensors and ports, and how to run it.
+std::string packagePage(const Plan &plan, bool hasHost);
 
 /// Numbers for names; a usage error for inputs that are unknown, or if nothing
 /// is left to read for each element.
@@ -83,18 +89,15 @@ SystemUnit asSystemUnit(const gen::Resources &resources,
                         llvm::ArrayRef<gen::Mover> movers);
 /// The system in a plan of its unit: ports, registers and banks of so many
 /// units, and the prediction with the memory.
-void addSystem(Plan &plan, llvm::ArrayRef<gen::Mover> movers, int64_t units,
+void addSystem(Plan &plan, const gen::hls::KernelUnit &unit,
+               llvm::ArrayRef<gen::Mover> movers, int64_t units,
                const gen::DeviceContext &context);
+/// A rate that no plan with this border exceeds: what streams of the widest
+/// beats carry, and, of a system, what the memory moves.
+double boundOf(const Plan &plan, const gen::DeviceContext &device);
 /// Which die of the room has which unit, and what each is full of.
 void addDies(Plan &plan, const SystemUnit &unit, const SystemLayout &layout,
              const SystemRoom &room);
-
-/// The cycles of a group if a memory may limit them; `streamBeats` of each
-/// port.
-double memoryBoundCycles(const PlannedKernel &kernel,
-                         const PlannedSystem &system,
-                         const std::vector<int64_t> &streamBeats,
-                         const rhz::MemoryTiming &timing);
 
 /// All reasons why a kernel is not built in hardware, by place.
 Refusals whyNoHardware(const NumberedKernel &kernel);

@@ -3,6 +3,7 @@
 // the names of tensors; and the memories' YAML.
 #include "HardwareParts.h"
 #include "rhizome/Generator/Hls/Views.h"
+#include "rhizome/Support/Quoting.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
 
@@ -135,13 +136,13 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
           "  - name: {0}\n    height: {1}\n    width: {2}\n    memory: {3}\n"
           "    processes:\n      - {{name: {4}, interfaces: [w], "
           "write_pattern: linear}\n",
-          t.tensor, store.words * store.banks, store.width, store.name,
-          parts[size_t(t.first)]);
+          yamlScalar(t.tensor), store.words * store.banks, store.width,
+          yamlScalar(store.name), yamlScalar(parts[size_t(t.first)]));
       if (store.slots == 1 && t.last > t.first &&
           t.last < int64_t(parts.size())) {
         text += llvm::formatv("      - {{name: {0}, interfaces: [r], "
                               "read_pattern: linear}\n",
-                              parts[size_t(t.last)]);
+                              yamlScalar(parts[size_t(t.last)]));
         shared.push_back({t.tensor, store.stage, t.first, t.last});
       }
     }
@@ -150,12 +151,12 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
     text +=
         llvm::formatv("  - {{name: {0}, kind: {1}, height: {2}, width: {3}, "
                       "slots: {4}, banks: {5}, copies: {6}}\n",
-                      store.name, store.kind, store.words, store.width,
-                      store.slots, store.banks, store.copies);
+                      yamlScalar(store.name), store.kind, store.words,
+                      store.width, store.slots, store.banks, store.copies);
   text += "cgraph:\n  nodes: [";
   llvm::ListSeparator comma;
   for (const Array &a : shared)
-    text += std::string(StringRef(comma)) + a.name;
+    text += std::string(StringRef(comma)) + yamlScalar(a.name);
   text += "]\n  edges:";
   bool isAny = false;
   for (size_t i = 0; i < shared.size(); ++i)
@@ -164,7 +165,8 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
       if (a.stage != b.stage || (a.first <= b.last && b.first <= a.last))
         continue;
       text += llvm::formatv("{0}    - {{compatibility: [{1}, {2}], type: a}\n",
-                            isAny ? "" : "\n", a.name, b.name);
+                            isAny ? "" : "\n", yamlScalar(a.name),
+                            yamlScalar(b.name));
       isAny = true;
     }
   return text + (isAny ? "" : " []\n");

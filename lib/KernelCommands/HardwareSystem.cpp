@@ -2,11 +2,13 @@
 // The system of a kernel on a device: movers and their buffers, the banks they
 // take, dies of units, and the cycles of an element with the memory.
 #include "HardwareParts.h"
+#include "SystemModel.h"
 #include "rhizome/Generator/Circuit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
@@ -197,8 +199,9 @@ static double moreLatency(const PlannedKernel &kernel,
          (kernel.isDataflow ? 0 : once);
 }
 
-void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
-                               int64_t units, const DeviceContext &context) {
+void kernelcommands::addSystem(Plan &plan, const hls::KernelUnit &unit,
+                               llvm::ArrayRef<Mover> movers, int64_t units,
+                               const DeviceContext &context) {
   PlannedNode &node = plan.nodes[0];
   PlannedKernel &kernel = *plan.kernel;
   const Memory &memory = context.memories[0];
@@ -230,33 +233,58 @@ void kernelcommands::addSystem(Plan &plan, llvm::ArrayRef<Mover> movers,
                     memory.refreshEveryNs, memory.refreshNs}};
   node.top = kSystem;
   Prediction &p = node.predicted;
-  double cycles = double(p.intervalCycles);
-  // Where the memory is far from its limit, it changes nothing.
-  constexpr double kFar = 0.7;
-  constexpr int64_t kLong = 200'000;
-  if (const double busy = bankCycles(system, memory, context.clockMhz);
-      busy > kFar * double(kernel.readCycles) && p.intervalCycles < kLong) {
-    std::vector<int64_t> beats;
-    for (const Mover &m : movers)
-      beats.push_back(m.streamBeats());
-    cycles =
-        std::max(cycles, memoryBoundCycles(kernel, system, beats,
-                                           timingOf(memory, movers[0].dataWidth,
-                                                    context.clockMhz)));
-  } else {
-    cycles = std::max(cycles, busy);
+  const double busy = bankCycles(system, memory, context.clockMhz);
+  double cycles = std::max(double(p.intervalCycles), busy);
+  int64_t latency =
+      p.latencyCycles + int64_t(std::llround(moreLatency(
+                            kernel, system, movers, memory, context.clockMhz)));
+  if (auto timing =
+          timeSystem(unit, movers, system,
+                     timingOf(memory, movers[0].dataWidth, context.clockMhz))) {
+    cycles = timing->interval;
+    latency = timing->latency;
   }
-  if (int64_t(std::ceil(cycles)) > p.intervalCycles)
+  // Refreshes and turns alone do not make a memory the bottleneck.
+  constexpr double kSlower = 1.1;
+  if (cycles > kSlower * double(p.intervalCycles) ||
+      busy > double(p.intervalCycles))
     plan.bottleneck = memory.name;
-  p.intervalCycles = int64_t(std::ceil(cycles));
-  p.latencyCycles += int64_t(std::llround(
-      moreLatency(kernel, system, movers, memory, context.clockMhz)));
+  p.intervalCycles = int64_t(std::llround(cycles));
+  p.latencyCycles = latency;
   p.latencyUs = double(p.latencyCycles) / p.clockMhz;
   p.throughputPerS = double(units * kernel.lanes) * p.clockMhz * 1e6 /
                      double(p.intervalCycles);
   plan.predicted = p;
-  plan.boundPerS = p.throughputPerS;
   kernel.system = std::move(system);
+}
+
+double kernelcommands::boundOf(const Plan &plan, const DeviceContext &device) {
+  const PlannedKernel &kernel = *plan.kernel;
+  const PlannedNode &node = plan.nodes[0];
+  std::set<std::string> residents;
+  for (const PlannedStream &stream : kernel.streams)
+    if (stream.isOnce)
+      residents.insert(stream.tensors.begin(), stream.tensors.end());
+  double longest = 0, all = 0;
+  for (const auto *tensors : {&kernel.inputs, &kernel.outputs})
+    for (const PlannedTensor &tensor : *tensors) {
+      if (residents.count(tensor.name))
+        continue;
+      const double bits =
+          double(tensor.words()) * double(std::max(8, tensor.format.width()));
+      longest = std::max(longest, bits);
+      all += bits;
+    }
+  int64_t beat = hls::UnitOptions().beatBits;
+  for (const auto *ports : {&node.inputs, &node.outputs})
+    for (const BorderPort &port : *ports)
+      beat = std::max(beat, int64_t(port.dataWidth));
+  double bound = double(beat) * device.clockMhz * 1e6 / longest;
+  if (kernel.system)
+    bound = std::min(
+        bound * double(kMostUnits),
+        8 * device.memories[0].sustainedBytesPerS(device.clockMhz) / all);
+  return std::max(bound, plan.predicted.throughputPerS);
 }
 
 void kernelcommands::addDies(Plan &plan, const SystemUnit &unit,

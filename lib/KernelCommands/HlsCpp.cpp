@@ -49,7 +49,7 @@ static bool isBorder(Operation &op) {
 
 std::vector<HlsPort> kernelcommands::portsOf(const NumberedKernel &kernel) {
   func::FuncOp func = kernel.formats.func;
-  NameScope scope;
+  NameScope scope(Language::C);
   // What kernels and test benches call their own things.
   const llvm::Regex taken(
       "^([imv][0-9]+|nest[0-9]+(_sum)?|before|elements|[ei]|"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A kernel's inputs: from files, or drawn at random.
 #include "KernelFile.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Numeric/Arithmetic.h"
 #include "rhizome/Support/Data.h"
+#include <cmath>
 #include <random>
 
 using namespace rhizome;
@@ -87,23 +91,99 @@ static llvm::Error readInputs(const KernelRunRequest &request,
   return llvm::Error::success();
 }
 
-llvm::Expected<InputValues>
-kernelcommands::inputsOf(const KernelRunRequest &request,
-                         const Signature &signature, int64_t &frames) {
+static std::vector<std::string> namesOf(const Signature &signature,
+                                        bool Argument::*isWanted) {
+  std::vector<std::string> names;
+  for (const Argument &argument : signature.arguments)
+    if (argument.*isWanted)
+      names.push_back(argument.name);
+  return names;
+}
+std::vector<std::string>
+kernelcommands::inputNames(const Signature &signature) {
+  return namesOf(signature, &Argument::isInput);
+}
+std::vector<std::string>
+kernelcommands::outputNames(const Signature &signature) {
+  return namesOf(signature, &Argument::isOutput);
+}
+
+bool kernelcommands::areSingle(const KernelRunRequest &request,
+                               const InputValues &values) {
+  return !request.inputs.empty() && !request.frames &&
+         llvm::all_of(values,
+                      [](const auto &one) { return one.second.shared; });
+}
+
+std::vector<std::optional<numeric::Format>>
+kernelcommands::formatsOfInputs(mlir::func::FuncOp inFormats) {
+  std::vector<std::optional<numeric::Format>> formats;
+  for (mlir::BlockArgument argument : inFormats.getArguments()) {
+    std::optional<numeric::Format> &format = formats.emplace_back();
+    for (mlir::Operation *user : argument.getUsers())
+      if (auto cast = mlir::dyn_cast<mlir::linalg::GenericOp>(user);
+          cast && cast.getNumDpsInputs() == 1 && cast->getNumResults() == 1)
+        if (auto to = num::formatOf(
+                mlir::getElementTypeOrSelf(cast->getResult(0).getType())))
+          format = to;
+  }
+  return formats;
+}
+
+/// Refuses numbers that fixed point does not have.
+static llvm::Error checkFinite(const std::string &name, const Values &values,
+                               const numeric::Format &format) {
+  if (format.isFloat())
+    return llvm::Error::success();
+  for (auto [i, value] : llvm::enumerate(values.data))
+    if (!std::isfinite(value))
+      return textError("the input '" + name + "' holds " +
+                       (std::isnan(value) ? "NaN" : "an infinity") +
+                       " at element " + llvm::Twine(i) + ", for which " +
+                       format.str() +
+                       " has no number\n  remedy: give finite numbers, or "
+                       "compute in a float format");
+  return llvm::Error::success();
+}
+
+/// Where random numbers of a format are: all of it if few of its numbers are
+/// within 1, as of integers.
+static std::pair<double, double>
+rangeOf(const std::optional<numeric::Format> &format) {
+  constexpr int kFewBits = 4;
+  if (!format || format->isFloat() || format->fractionBits >= kFewBits)
+    return {-1, 1};
+  const numeric::Arithmetic numbers(*format, numeric::Rounding::NearestEven,
+                                    numeric::Overflow::Saturate);
+  return {numbers.toDouble(format->least()),
+          numbers.toDouble(format->greatest())};
+}
+
+llvm::Expected<InputValues> kernelcommands::inputsOf(
+    const KernelRunRequest &request, const Signature &signature,
+    const std::vector<std::optional<numeric::Format>> &formats,
+    int64_t &frames) {
   InputValues values;
   frames = -1;
   if (llvm::Error error = readInputs(request, signature, values, frames))
     return std::move(error);
+  for (auto [argument, format] : llvm::zip(signature.arguments, formats))
+    if (format && values.count(argument.name))
+      if (llvm::Error error =
+              checkFinite(argument.name, values[argument.name], *format))
+        return std::move(error);
   if (frames < 0)
     frames = request.frames ? request.frames : 1;
   if (request.frames)
     frames = std::min(frames, request.frames);
   std::mt19937_64 random(request.seed);
-  std::uniform_real_distribution<double> uniform(-1, 1);
   if (request.inputs.empty())
-    for (const Argument &argument : signature.arguments) {
+    for (auto &&[a, argument] : llvm::enumerate(signature.arguments)) {
       if (!argument.isInput)
         continue;
+      const auto [low, high] = rangeOf(
+          a < formats.size() ? formats[a] : std::optional<numeric::Format>());
+      std::uniform_real_distribution<double> uniform(low, high);
       std::vector<double> &data = values[argument.name].data;
       data.resize(argument.size() * frames);
       for (double &value : data)

@@ -2,14 +2,14 @@
 // Kernels from file to folder, to results, and extracted from host files.
 #include "rhizome/KernelCommands/Kernel.h"
 #include "KernelFile.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
+#include "Load.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Generator/Hls/Views.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
@@ -18,10 +18,10 @@
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
-#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Algebra.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -32,17 +32,7 @@ using namespace rhizome;
 using namespace rhizome::kernel;
 using namespace rhizome::kernelcommands;
 
-namespace {
-/// A kernel in memory.
-struct Loaded {
-  std::unique_ptr<mlir::MLIRContext> context =
-      std::make_unique<mlir::MLIRContext>();
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  mlir::func::FuncOp func;
-  Signature signature;
-};
 using Clock = std::chrono::steady_clock;
-} // namespace
 
 static double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -56,96 +46,18 @@ static llvm::Error textError(Failure::Kind kind, const llvm::Twine &text) {
   return ofKind(kind, textError(text));
 }
 
-/// "kernel.mlir:3:8: error: …", as mistakes in the language are shown.
-static std::string textOf(const mlir::Diagnostic &diagnostic) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto at =
-          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
-    os << at.getFilename().getValue() << ":" << at.getLine() << ":"
-       << at.getColumn() << ": error: ";
-  os << diagnostic << "\n";
-  return text;
-}
-
-static llvm::Error finish(Loaded &loaded) {
-  auto func = findKernel(*loaded.module);
-  if (!func)
-    return func.takeError();
-  loaded.func = *func;
-  auto signature = signatureOf(*func);
-  if (!signature)
-    return signature.takeError();
-  loaded.signature = std::move(*signature);
-  return llvm::Error::success();
-}
-
-static llvm::Expected<Loaded> loadText(const Source &source,
-                                       const std::string &name,
-                                       const KernelOptions &options) {
-  Loaded loaded;
-  Diagnostics diagnostics(source);
-  auto program =
-      parseProgram(source, {name, options.cfdlangCompat}, diagnostics);
-  if (!program)
-    return textError(diagnostics.render());
-  loaded.module = buildModule(*loaded.context, *program, !options.keepOrder);
-  if (llvm::Error error = finish(loaded))
-    return std::move(error);
-  return loaded;
-}
-
-static llvm::Expected<Loaded> loadMlir(const std::string &path,
-                                       const std::string &text) {
-  if (llvm::Error error = checkMlirText(text))
-    return textError(path + ": " + llvm::toString(std::move(error)));
-  Loaded loaded;
-  loadForeignDialects(*loaded.context);
-  std::string problem;
-  mlir::ScopedDiagnosticHandler handler(loaded.context.get(),
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          problem += textOf(diagnostic);
-                                          return mlir::success();
-                                        });
-  loaded.module =
-      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
-  if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
-    return textError(path + " is not a module that can be used:\n" + problem);
-  if (llvm::Error error = finish(loaded))
-    return textError(path + ": " + llvm::toString(std::move(error)));
-  return loaded;
-}
-
-/// The kernel's file: itself, or the one in a folder.
-static std::string sourceOf(const std::string &path) {
-  namespace fs = llvm::sys::fs;
-  if (!fs::is_directory(path))
-    return path;
-  return path +
-         (fs::exists(path + "/kernel.cfd") ? "/kernel.cfd" : "/kernel.mlir");
-}
-
-static llvm::Expected<Loaded> load(const std::string &path,
-                                   const KernelOptions &options) {
-  auto text = readFile(path);
-  if (!text)
-    return ofKind(Failure::Kind::Input,
-                  textError(llvm::toString(text.takeError()) +
-                            "\n  remedy: check the path"));
-  if (importer::isMlir(*text))
-    return loadMlir(path, *text);
-  return loadText({path, *text}, legalName(llvm::sys::path::stem(path)),
-                  options);
-}
-
-static KernelWork work(mlir::func::FuncOp func) {
+static KernelWork work(mlir::func::FuncOp func, KernelResult &result) {
   Work out = workOf(func);
-  return {out.macs, out.operations};
+  std::optional<KernelWork> loops = workOfLoops(func);
+  result.isCounted = loops.has_value();
+  return loops ? KernelWork{out.macs + loops->macs,
+                            out.operations + loops->operations}
+               : KernelWork();
 }
 
 static llvm::Error optimizeFor(Loaded &loaded, const KernelOptions &options,
                                KernelResult &result) {
-  result.direct = work(loaded.func);
+  result.direct = work(loaded.func, result);
   if (failed(factorizeProducts(
           loaded.func, options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
     return textError(Failure::Kind::Internal,
@@ -160,10 +72,23 @@ static llvm::Error optimizeFor(Loaded &loaded, const KernelOptions &options,
   } else {
     llvm::consumeError(text.takeError());
   }
-  result.chosen = work(loaded.func);
+  result.chosen = work(loaded.func, result);
   if (options.gemm)
     result.matmuls = formMatmuls(loaded.func);
   return llvm::Error::success();
+}
+
+/// The kernel's machine code; says where an operation is that has none.
+static llvm::Expected<std::string> objectOf(const Loaded &loaded,
+                                            const KernelOptions &options) {
+  PlacedDiagnostics diagnostics(*loaded.context);
+  auto object = compileObject(loaded.func, loaded.signature, {options.cpu});
+  if (object || diagnostics.text().empty())
+    return object;
+  llvm::consumeError(object.takeError());
+  return diagnostics.error(
+      "write it with linalg.generic, slices and reshapes of tensors of fixed "
+      "extents");
 }
 
 static llvm::Error writeTo(const std::string &folder, const std::string &name,
@@ -183,7 +108,7 @@ static llvm::Error writeKernel(Loaded &loaded, const KernelOptions &options,
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return textError(Failure::Kind::Environment,
                      folder + " cannot be made: " + code.message());
-  auto object = compileObject(loaded.func, signature, {options.cpu});
+  auto object = objectOf(loaded, options);
   if (!object)
     return ofKind(Failure::Kind::Unsupported, object.takeError());
   auto data = dataDir();
@@ -294,15 +219,13 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
       return std::move(error);
     return false;
   }
-  std::string problem;
-  mlir::ScopedDiagnosticHandler handler(loaded.context.get(),
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          problem += textOf(diagnostic);
-                                          return mlir::success();
-                                        });
+  PlacedDiagnostics diagnostics(*loaded.context);
   loaded.context->loadDialect<num::NumDialect>();
   if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
-    return textError(Failure::Kind::Unsupported, problem);
+    return ofKind(
+        Failure::Kind::Unsupported,
+        diagnostics.error("leave --numbers and the formats out: the CPU "
+                          "computes it in its own floats"));
   if (llvm::Error error = splitAll())
     return std::move(error);
   return true;
@@ -339,6 +262,50 @@ kernelcommands::readKernel(const std::string &path,
                     loaded->func};
 }
 
+/// Gives results that are inputs or parts of them, and those that are returned
+/// twice, nests that copy them: hardware has a nest for each result.
+static void copyResults(mlir::func::FuncOp func) {
+  auto castOf = [](mlir::Value v) {
+    auto op = v.getDefiningOp<mlir::linalg::GenericOp>();
+    return op && op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
+                   op.getBody()->getOperations().size() == 2 &&
+                   mlir::isa<num::CastOp>(op.getBody()->front())
+               ? op
+               : mlir::linalg::GenericOp();
+  };
+  // An input or a part of it, perhaps in the format in which it is taken.
+  auto isInput = [&](mlir::Value v) {
+    while (auto slice = v.getDefiningOp<mlir::tensor::ExtractSliceOp>())
+      v = slice.getSource();
+    if (auto cast = castOf(v))
+      v = cast.getDpsInputs()[0];
+    return mlir::isa<mlir::BlockArgument>(v);
+  };
+  llvm::SmallDenseSet<mlir::Value> seen;
+  mlir::Operation *end = func.getBody().front().getTerminator();
+  for (auto [i, result] : llvm::enumerate(end->getOpOperands())) {
+    // Before what makes the caller's floats of it.
+    auto cast = castOf(result.get());
+    mlir::OpOperand &use = cast ? *cast.getDpsInputOperand(0) : result;
+    if (!mlir::isa<mlir::RankedTensorType>(use.get().getType()) ||
+        (!isInput(use.get()) && seen.insert(use.get()).second))
+      continue;
+    mlir::Operation *reader = use.getOwner();
+    if (reader != end && !reader->hasOneUse()) {
+      // Another result has the same conversion.
+      mlir::OpBuilder b(end);
+      mlir::Operation *own = b.clone(*reader);
+      result.set(own->getResult(0));
+      reader = own;
+    }
+    mlir::OpOperand &from = reader == end ? result : reader->getOpOperand(0);
+    mlir::Value copy = gen::hls::copyOf(from.get(), reader);
+    if (auto name = func.getResultAttr(unsigned(i), kNameAttr))
+      copy.getDefiningOp()->setAttr(kNameAttr, name);
+    from.set(copy);
+  }
+}
+
 llvm::Expected<NumberedKernel>
 kernelcommands::readNumbered(const std::string &path,
                              const KernelOptions &options, bool isForUnits) {
@@ -353,6 +320,7 @@ kernelcommands::readNumbered(const std::string &path,
     return chosen.takeError();
   if (!*chosen)
     gen::hls::generalizeAll(loaded->func);
+  copyResults(loaded->func);
   gen::hls::separateParts(loaded->func);
   NumberedKernel out;
   mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
@@ -379,6 +347,8 @@ kernelcommands::compileKernel(const KernelRequest &request) {
   auto loaded = load(request.path, request.options);
   if (!loaded)
     return fail(loaded.takeError());
+  result.inputs = inputNames(loaded->signature);
+  result.outputs = outputNames(loaded->signature);
   if (llvm::Error error = optimizeFor(*loaded, request.options, result))
     return fail(std::move(error));
   if (llvm::Error error = numbersToCpu(*loaded, request.options))
@@ -393,7 +363,7 @@ kernelcommands::compileKernel(const KernelRequest &request) {
             writeLibrary(loaded->signature, result.package, result))
       return fail(std::move(error), Failure::Kind::Environment);
     // As written, before the algebra: what run and simulate compare with.
-    auto source = readFile(request.path);
+    auto source = readText(request.path);
     if (!source)
       return fail(source.takeError());
     std::string name = importer::isMlir(*source) ? "kernel.mlir" : "kernel.cfd";
@@ -452,20 +422,21 @@ interpreted(mlir::func::FuncOp func, const Signature &signature,
   if (failed(results))
     return textError("the interpreter cannot check this kernel:" + problem);
   std::map<std::string, std::vector<double>> out;
-  size_t next = 0;
-  for (const Argument &argument : signature.arguments) {
+  size_t next = 0, buffer = func.getNumResults();
+  for (auto [i, argument] : llvm::enumerate(signature.arguments)) {
     if (!argument.isOutput)
       continue;
+    if (i < func.getNumArguments() &&
+        mlir::isa<mlir::MemRefType>(func.getArgumentTypes()[i])) {
+      out[argument.name] = doublesOf((*results)[buffer++]);
+      continue;
+    }
     // A result of the argument's name, or the next one.
     size_t place = next++;
     for (unsigned r = 0; r < func.getNumResults(); ++r)
       if (auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
           name && name.getValue() == argument.name)
         place = r;
-    if (place >= results->size())
-      return textError("'" + argument.name + "' is a buffer that the kernel " +
-                       "writes, which cannot be checked; remedy: write it on "
-                       "tensors");
     out[argument.name] = doublesOf((*results)[place]);
   }
   return out;
@@ -531,24 +502,27 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   auto chosen = chooseNumbers(*loaded, options);
   if (!chosen)
     return fail(chosen.takeError());
+  const Signature &signature = loaded->signature;
+  int64_t frames = 0;
+  auto drawn =
+      inputsOf(request, signature, formatsOfInputs(loaded->func), frames);
+  if (!drawn)
+    return fail(drawn.takeError());
   if (*chosen) {
     reference = loaded->module->clone();
     if (llvm::Error error = lowerNumbers(*loaded))
       return fail(std::move(error));
   }
-  const Signature &signature = loaded->signature;
-  auto object = compileObject(loaded->func, signature, {options.cpu});
+  auto object = objectOf(*loaded, options);
   if (!object)
     return fail(object.takeError(), Failure::Kind::Unsupported);
   auto kernel = LoadedKernel::load(*object, signature);
   if (!kernel)
     return fail(kernel.takeError(), Failure::Kind::Environment);
 
-  int64_t frames = 0;
-  auto drawn = inputsOf(request, signature, frames);
-  if (!drawn)
-    return fail(drawn.takeError());
   InputValues &values = *drawn;
+  result.outputs = outputNames(signature);
+  result.isSingle = areSingle(request, values);
   std::vector<std::vector<double>> buffers;
   std::vector<KernelArray> arrays;
   for (const Argument &argument : signature.arguments) {
@@ -639,7 +613,7 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
   if (!host)
     return fail(textError(request.path + " is neither Fortran (.f90) nor C++ "
                                          "(.cpp) by its name"));
-  auto text = readFile(request.path);
+  auto text = readText(request.path);
   if (!text)
     return fail(text.takeError());
   Source file{request.path, *text};

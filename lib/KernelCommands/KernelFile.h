@@ -33,6 +33,10 @@ llvm::Expected<NumberedKernel> readNumbered(const std::string &path,
                                             const KernelOptions &options,
                                             bool isForUnits = true);
 
+/// The arithmetic of a kernel's affine and scf loops; nothing if their trips
+/// are not constant.
+std::optional<KernelWork> workOfLoops(mlir::func::FuncOp kernel);
+
 /// An argument's values for all elements, row-major, in double.
 struct Values {
   std::vector<double> data;
@@ -40,11 +44,22 @@ struct Values {
 };
 /// By the argument's name.
 using InputValues = std::map<std::string, Values>;
+/// The names of a kernel's inputs, or of its outputs, in the caller's order.
+std::vector<std::string> inputNames(const kernel::Signature &signature);
+std::vector<std::string> outputNames(const kernel::Signature &signature);
+/// True if data were given, and none of them counts elements.
+bool areSingle(const KernelRunRequest &request, const InputValues &values);
+/// The formats in which a kernel in its formats computes on its arguments; none
+/// for those that stay in the caller's floats.
+std::vector<std::optional<numeric::Format>>
+formatsOfInputs(mlir::func::FuncOp inFormats);
 /// The inputs of a run, from its files or random ones; sets the number of
-/// elements.
-llvm::Expected<InputValues> inputsOf(const KernelRunRequest &request,
-                                     const kernel::Signature &signature,
-                                     int64_t &frames);
+/// elements. Refuses what a format has no number for, such as NaN in fixed
+/// point.
+llvm::Expected<InputValues>
+inputsOf(const KernelRunRequest &request, const kernel::Signature &signature,
+         const std::vector<std::optional<numeric::Format>> &formats,
+         int64_t &frames);
 
 /// How the kernel of a folder was compiled; run and simulate use the same
 /// options.

@@ -12,6 +12,7 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Texts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -136,7 +137,7 @@ public:
              const Plan &plan)
       : arguments(kernel.signature.arguments), borders(borders), plan(plan),
         planned(*plan.kernel), name(planned.name) {
-    NameScope scope;
+    NameScope scope(Language::C);
     for (llvm::StringRef taken :
          {"host", "options", "elements", "error", "size", "arrays", "kernel"})
       scope.reserve(taken);
@@ -191,14 +192,6 @@ static int64_t groupBytesOf(const llvm::json::Object &system,
       if (mover.getAsObject()->getString("stream") == port.port)
         return mover.getAsObject()->getInteger("group_bytes").value_or(0);
   return port.elements() * int64_t(llvm::divideCeil(port.element.width(), 8));
-}
-
-static std::string literal(llvm::StringRef text) {
-  std::string out = "\"";
-  llvm::raw_string_ostream os(out);
-  os.write_escaped(text);
-  os << '"';
-  return out;
 }
 
 static std::string sizesOf(ArrayRef<int64_t> shape) {
@@ -304,12 +297,12 @@ std::string HostWriter::source() const {
      << "_words_run;\n#else\nstatic constexpr auto compute = nullptr;\n"
         "#endif\n\nconst rhizome::host::Kernel &rhizome_kernel() {\n"
         "  static const rhizome::host::Kernel kernel = {\n      "
-     << literal(name) << ", " << planned.lanes << ", "
+     << cString(name) << ", " << planned.lanes << ", "
      << system.getInteger("units").value_or(1) << ", "
      << (planned.system ? errorsOffset(*planned.system) : 0) << ",\n      {";
   llvm::StringRef flags[] = {"false", "true"};
   for (auto [a, argument] : llvm::enumerate(arguments))
-    os << (a ? ",\n       {" : "{") << literal(argument.name) << ", "
+    os << (a ? ",\n       {" : "{") << cString(argument.name) << ", "
        << argument.bits << ", " << flags[argument.isInput] << ", "
        << flags[argument.isOutput] << ", " << flags[isOnce[a]] << ", "
        << sizesOf(argument.shape) << "}";
@@ -325,7 +318,7 @@ std::string HostWriter::source() const {
         return p.port == stream.port;
       });
     const int64_t bytes = llvm::divideCeil(port->element.width(), 8);
-    os << (s ? ",\n       {" : "{") << literal(stream.port) << ", "
+    os << (s ? ",\n       {" : "{") << cString(stream.port) << ", "
        << flags[isInput] << ", " << flags[stream.isOnce] << ", " << bytes
        << ", " << groupBytesOf(system, *port) << ", " << stream.words
        << ",\n        {";
@@ -333,11 +326,11 @@ std::string HostWriter::source() const {
     for (auto [i, t] :
          llvm::enumerate(tensorsOfPort(planned, tensors, stream.port))) {
       const Border &border = isInput ? borders.inputs[t] : borders.outputs[t];
-      os << (i ? ",\n         {" : "{") << literal(tensors[t].name) << ", "
+      os << (i ? ",\n         {" : "{") << cString(tensors[t].name) << ", "
          << border.argument << ", " << (isInput ? t : planned.inputs.size() + t)
          << ", " << sizesOf(tensors[t].shape) << ", "
-         << literal(tensors[t].format.str()) << ", " << literal(border.rounding)
-         << ", " << literal(border.overflow) << "}";
+         << cString(tensors[t].format.str()) << ", " << cString(border.rounding)
+         << ", " << cString(border.overflow) << "}";
     }
     os << "}}";
   }
@@ -460,9 +453,8 @@ static llvm::Error copyShared(PackageWriter &writer, const std::string &name) {
   auto cmake = readFile(*data + "/kernel/host/CMakeLists.txt");
   if (!cmake)
     return cmake.takeError();
-  for (size_t at; (at = cmake->find("@NAME@")) != std::string::npos;)
-    cmake->replace(at, 6, name);
-  if (auto error = writer.writeFile("host/CMakeLists.txt", *cmake))
+  if (auto error = writer.writeFile("host/CMakeLists.txt",
+                                    fillIn(*cmake, "@NAME@", name)))
     return error;
   auto sources = numericDir();
   if (!sources)

@@ -38,6 +38,15 @@ static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
   return isExact || !options.keepOrder;
 }
 
+Failure kernelcommands::noCopies() {
+  return Failure(Failure::Kind::Infeasible,
+                 "no copies of this kernel's nests reach the goal on the "
+                 "device",
+                 "lower the goal; a loop has at most as many copies as "
+                 "iterations, terms divide a sum, and copies along one "
+                 "dimension of a tensor divide each other");
+}
+
 Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
     const HardwareRequest &request, const NumberedKernel &kernel,
     const explore::Goal *goal, const gen::DeviceContext &device,
@@ -99,8 +108,16 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   }
   constexpr size_t kTries = 12;
   std::vector<ParallelKernel> out;
-  for (hls::ParallelChoice &choice : hls::chooseCopies(
-           nests, limits, gen::paceFor(device), device.cost, kTries)) {
+  auto choose = [&] {
+    return hls::chooseCopies(nests, limits, gen::paceFor(device), device.cost,
+                             kTries);
+  };
+  std::vector<hls::ParallelChoice> choices = choose();
+  if (choices.empty() && limits.most.uram() > 0) {
+    limits.inUltra = true;
+    choices = choose();
+  }
+  for (hls::ParallelChoice &choice : choices) {
     ParallelKernel &way = out.emplace_back();
     way.options = request.options;
     way.nests = std::move(choice.nests);
@@ -109,12 +126,10 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
         if (terms > 1)
           way.options.sums.push_back({numbers[n], unsigned(loop), terms});
   }
+  // What fits without copies is never refused for its copies.
+  if (isServed && request.copies.empty())
+    out.push_back({request.options, {}});
   if (out.empty())
-    return Failure(Failure::Kind::Infeasible,
-                   "no copies of this kernel's nests reach the goal on the "
-                   "device",
-                   "lower the goal; a loop has at most as many copies as "
-                   "iterations, terms divide a sum, and copies along one "
-                   "dimension of a tensor divide each other");
+    return noCopies();
   return out;
 }

@@ -52,6 +52,11 @@ static Bits patternOf(int64_t word, const numeric::Format &format) {
                     : Bits(uint64_t(word));
 }
 
+/// A word as a port of so many bits has it: as a signed number.
+static int64_t inPort(int64_t word, unsigned bits) {
+  return llvm::SignExtend64(uint64_t(word), bits);
+}
+
 /// The words of these values, by tensor.
 static std::vector<std::vector<int64_t>>
 wordsOf(llvm::ArrayRef<Value> values,
@@ -166,14 +171,30 @@ static void compare(const PlannedKernel &kernel, const Words &want,
       }
 }
 
+/// The outputs in the caller's order, which need not be that of the streams.
+static std::vector<size_t> orderOf(const Signature &signature,
+                                   const PlannedKernel &kernel) {
+  std::vector<size_t> order;
+  for (const std::string &name : outputNames(signature))
+    for (auto [t, tensor] : llvm::enumerate(kernel.outputs))
+      if (tensor.name == name && !llvm::is_contained(order, t))
+        order.push_back(t);
+  for (size_t t = 0; t < kernel.outputs.size(); ++t)
+    if (!llvm::is_contained(order, t))
+      order.push_back(t);
+  return order;
+}
+
 static llvm::Error writeOutputs(const HardwareRunRequest &request,
-                                const PlannedKernel &kernel, const Words &got) {
+                                const PlannedKernel &kernel,
+                                llvm::ArrayRef<size_t> order,
+                                const Words &got) {
   if (request.outputs.size() > kernel.outputs.size())
     return ofKind(
         Failure::Kind::Usage,
         textError("the kernel has " + llvm::Twine(kernel.outputs.size()) +
                   " outputs, not " + llvm::Twine(request.outputs.size())));
-  for (auto [t, path] : llvm::enumerate(request.outputs)) {
+  for (auto [t, path] : llvm::zip(order, request.outputs)) {
     const PlannedTensor &tensor = kernel.outputs[t];
     std::vector<Bits> patterns;
     for (const auto &frame : got)
@@ -203,10 +224,8 @@ static llvm::Error keepMeasurement(const Package &package,
                                     result.plan.predicted.clockMhz * 1e6 /
                                     result.intervalCycles}}},
       {"parties", llvm::json::Array()}};
-  if (llvm::Error error = package.makeResults())
-    return error;
-  return writeAtomically(
-      package.results("simulate.json"),
+  return package.writeResult(
+      "simulate.json",
       llvm::formatv("{0:2}\n", llvm::json::Value(std::move(kept))).str());
 }
 
@@ -270,9 +289,14 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
     return input(textError("'" + source +
                            "' is not the kernel that the package's plan "
                            "describes; remedy: compile it again"));
-  auto values = inputsOf(request, kernel->signature, result.frames);
+  auto values = inputsOf(request, kernel->signature,
+                         formatsOfInputs(kernel->formats.func), result.frames);
   if (!values)
     return input(values.takeError());
+  result.isSingle = areSingle(request, *values);
+  const std::vector<size_t> order = orderOf(kernel->signature, planned);
+  for (size_t t : order)
+    result.outputs.push_back(planned.outputs[t].name);
   if (llvm::Error error =
           keepResidents(planned, *values, !request.inputs.empty()))
     return error;
@@ -287,6 +311,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   how.fourState = request.fourState;
   how.trace = request.trace;
   how.progress = request.showProgress;
+  how.onWait = request.onWait;
   how.isSerial = !planned.isDataflow;
   if (llvm::Error error = chooseFault(request.memoryError, planned, how))
     return error;
@@ -304,7 +329,8 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
             want->inputs[std::min(first + size_t(lane), elements - 1)];
         for (auto [at, t] : llvm::enumerate(layout.tensors))
           for (auto [k, word] : llvm::enumerate(tensors[t]))
-            words[layout.wordAt(at, lane, int64_t(k))] = word;
+            words[layout.wordAt(at, lane, int64_t(k))] =
+                inPort(word, port.element.width());
       }
       const auto count = int64_t(words.size());
       frames.back().push_back(Tensor::ofInts({count}, std::move(words)));
@@ -330,6 +356,9 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
         for (int64_t k = 0; k < planned.outputs[t].words(); ++k)
           got[e][t].push_back(
               words.ints[layout.wordAt(at, int64_t(e % lanes), k)]);
+      for (size_t t : layout.tensors)
+        for (int64_t &word : want->outputs[e][t])
+          word = inPort(word, port.element.width());
     }
   }
   compare(planned, want->outputs, got, result);
@@ -338,7 +367,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   if (result.measured)
     if (llvm::Error error = keepMeasurement(package, result))
       return error;
-  return writeOutputs(request, planned, got);
+  return writeOutputs(request, planned, order, got);
 }
 
 rhizome::Result<HardwareRunResult>
@@ -354,5 +383,21 @@ kernelcommands::simulateHardware(const HardwareRunRequest &request) {
     failure.notes = std::move(result.notes);
     return failure;
   }
+  return result;
+}
+
+rhizome::Result<KernelRunResult>
+kernelcommands::runPackageOnCpu(const HardwareRunRequest &request) {
+  auto package = Package::open(
+      request.path, changesFor(request.acceptChanges, request.trust));
+  if (!package)
+    return failureOf(package.takeError(), Failure::Kind::Input);
+  KernelRunRequest onCpu = request;
+  onCpu.path = package->path("model");
+  auto result = runKernel(onCpu);
+  if (result)
+    result->notes = package->notes();
+  else
+    result.failure().notes = package->notes();
   return result;
 }

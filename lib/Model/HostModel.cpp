@@ -137,6 +137,10 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
                       !results && func.getArgAttr(i, "rhizome.whole")});
+    if (auto kind =
+            results ? func.getResultAttrOfType<StringAttr>(i, "rhizome.type")
+                    : StringAttr())
+      values.back().type = storedType(kind.getValue());
     auto range =
         results ? DenseI64ArrayAttr()
                 : func.getArgAttrOfType<DenseI64ArrayAttr>(i, "rhizome.range");

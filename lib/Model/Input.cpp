@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Model/Input.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace rhizome;
 using namespace rhizome::model;
@@ -19,9 +19,11 @@ InputKind model::inputKind(llvm::StringRef path) {
                                           : InputKind::Folder;
   const InputKind otherwise =
       path.ends_with(".cfd") ? InputKind::Kernel : InputKind::Onnx;
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) // the reader reports why it cannot be read
+  auto buffer = mapFile(path);
+  if (!buffer) { // the reader reports why it cannot be read
+    llvm::consumeError(buffer.takeError());
     return otherwise;
+  }
   if (!importer::isMlir((*buffer)->getBuffer()))
     return otherwise;
   switch (importer::mlirKind(path).value_or(importer::MlirKind::Network)) {

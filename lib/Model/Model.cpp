@@ -1,38 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Model/Model.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Import/OnnxAnew.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/Model/States.h"
+#include "rhizome/Model/TensorFormat.h"
 #include "rhizome/Support/ImageSteps.h"
 #include "rhizome/Support/LinalgLoops.h"
+#include "rhizome/Transforms/OutputFormat.h"
 #include "rhizome/Transforms/Placement.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::model;
 
-std::optional<numeric::Format> model::parseNetworkFormat(llvm::StringRef text,
-                                                         std::string &error,
-                                                         std::string &note) {
+static std::optional<numeric::Format>
+parseFormat(llvm::StringRef text, std::string &error, std::string &note,
+            std::string (*whyNot)(const numeric::Format &)) {
   auto format = numeric::Format::parse(text, error, &note);
   if (!format)
     return std::nullopt;
-  error = whyNotForNetworks(*format);
+  error = whyNot(*format);
   if (error.empty())
     return format;
   error = "'" + text.str() + "': " + error;
   return std::nullopt;
+}
+
+std::optional<numeric::Format> model::parseNetworkFormat(llvm::StringRef text,
+                                                         std::string &error,
+                                                         std::string &note) {
+  return parseFormat(text, error, note, whyNotForNetworks);
+}
+
+std::optional<numeric::Format> model::parseTensorFormat(llvm::StringRef text,
+                                                        std::string &error,
+                                                        std::string &note) {
+  return parseFormat(text, error, note, whyNotForOutputs);
 }
 
 bool model::isNormalization(llvm::StringRef text) {
@@ -82,6 +99,26 @@ static bool takeKept(ModuleOp module, const std::string &kept) {
   return true;
 }
 
+/// Refuses what the host quantizes anew in each frame: formats of our own would
+/// saturate its codes. Import has made reals of it where it can.
+static bool refusesDynamic(ModuleOp module, Refusals &refusals) {
+  const size_t before = refusals.size();
+  std::set<std::string> seen;
+  module.walk([&](linalg::GenericOp loop) {
+    auto node = dyn_cast<NameLoc>(loop.getLoc());
+    auto op = node ? dyn_cast<NameLoc>(node.getChildLoc()) : NameLoc();
+    if (op && op.getName().getValue().starts_with("DynamicQuantize") &&
+        seen.insert(node.getName().str()).second)
+      refusals.push_back(
+          {node.getName().str(), op.getName().str(),
+           "it quantizes anew in each frame, and not only products read its "
+           "codes, which a number format or a calibration would saturate",
+           "give the option to the phase that imports the file, or use the "
+           "float model that this one was made of"});
+  });
+  return refusals.size() != before;
+}
+
 /// Quantizes the module; false if that is refused.
 static bool calibrated(ModuleOp module, const Calibration &calibration,
                        const std::string &path, const Progress &progress,
@@ -89,12 +126,12 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
   if (calibration.kept && !calibration.kept->empty() &&
       takeKept(module, *calibration.kept))
     return true;
+  if (refusesDynamic(module, refusals))
+    return false;
   canonicalizeReal(module);
   auto function = module.lookupSymbol<func::FuncOp>("main");
   // Where the host has every layer, its reasons say more than we could.
-  bool hasLayer = llvm::any_of(
-      placeQuantizers(function).constants,
-      [](const Placement::Constant &constant) { return !constant.isBias; });
+  bool hasLayer = placeQuantizers(function).hasFloatLayer();
   if (Refusals reasons = hostReasons(module); !hasLayer && !reasons.empty()) {
     llvm::append_range(refusals, reasons);
     return false;
@@ -176,6 +213,33 @@ static void checkFormats(const ModelRequest &request, Refusals &refusals) {
                         "give one of them"});
 }
 
+static bool hasWideIntegers(Operation *root) {
+  return root
+      ->walk([](Operation *op) {
+        return op->hasAttr(importer::kWideIntegersAttr)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether the host would compute integers of the network that float32 does not
+/// hold, because the FPGA does not take all of them. With formats of our own
+/// nobody knows before they are chosen.
+static bool losesIntegers(ModuleOp module, const ModelRequest &request) {
+  if (request.calibration || request.numberFormat)
+    return true;
+  OwningOpRef<ModuleOp> trial(cast<ModuleOp>(module->clone()));
+  Refusals refusals;
+  IntegerizeStats stats;
+  if (failed(integerizeModel(*trial, request, nullptr, refusals, stats)))
+    return false; // and so it will be refused
+  return llvm::any_of(flow::tasksOf(*trial, flow::Place::Host),
+                      [](FunctionOpInterface task) {
+                        return hasWideIntegers(task.getOperation());
+                      });
+}
+
 static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
                                             const ModelRequest &request,
                                             Refusals &refusals) {
@@ -188,7 +252,13 @@ static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
   if (request.rawIntegers && request.numberFormat)
     options.rawIntegerFraction = request.numberFormat->fractionBits;
   options.fixedPointFunctions = request.fixedPointFunctions;
-  return importer::importOnnx(&context, request.path, options, refusals);
+  auto read = isQuantizedHere(request) ? importer::importOnnxAnew
+                                       : importer::importOnnx;
+  OwningOpRef<ModuleOp> module = read(&context, request.path, options, refusals);
+  if (!module || !hasWideIntegers(*module) || !losesIntegers(*module, request))
+    return module;
+  options.integersOnHost = true;
+  return read(&context, request.path, options, refusals);
 }
 
 static OwningOpRef<ModuleOp> importMlirFile(MLIRContext &context,
@@ -334,6 +404,8 @@ LogicalResult model::quantizeModel(ModuleOp module, const ModelRequest &request,
   if (request.calibration)
     return success(calibrated(module, *request.calibration, request.path,
                               progress, diagnostics, refusals));
+  if (refusesDynamic(module, refusals))
+    return failure();
   IntegerizeOptions options;
   options.fixed = request.numberFormat;
   options.tensorFormats = request.tensorFormats;
@@ -355,6 +427,8 @@ LogicalResult model::integerizeModel(ModuleOp module,
                                      const Progress &progress,
                                      Refusals &refusals,
                                      IntegerizeStats &stats) {
+  if (request.numberFormat && refusesDynamic(module, refusals))
+    return failure();
   IntegerizeOptions options;
   options.fixed = request.numberFormat;
   options.tensorFormats = request.tensorFormats;

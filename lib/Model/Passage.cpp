@@ -93,7 +93,8 @@ Error Passage::runTasks(size_t from, size_t to, const RunFrame &fpga) {
   for (size_t f = 0; f < values.size(); ++f) {
     carry(f);
     if (Error error = runFrame(f, from, to, fpga))
-      return error;
+      return createStringError("frame %zu: %s", f,
+                               toString(std::move(error)).c_str());
   }
   return Error::success();
 }

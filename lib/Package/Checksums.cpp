@@ -37,6 +37,15 @@ static ErrorOr<FileChecksum> read(StringRef folder, StringRef path) {
                       formatv("{0:x-16}{1:x-16}", hash.high64, hash.low64)};
 }
 
+Expected<FileChecksum> rhizome::checksumOf(StringRef folder, StringRef path) {
+  ErrorOr<FileChecksum> file = read(folder, path);
+  if (!file)
+    return createStringError(file.getError(), "cannot read '%s/%s': %s",
+                             folder.str().c_str(), path.str().c_str(),
+                             file.getError().message().c_str());
+  return *file;
+}
+
 Expected<std::vector<FileChecksum>> rhizome::checksumsOf(StringRef folder) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -52,11 +61,9 @@ Expected<std::vector<FileChecksum>> rhizome::checksumsOf(StringRef folder) {
   llvm::sort(paths);
   std::vector<FileChecksum> files;
   for (const std::string &path : paths) {
-    ErrorOr<FileChecksum> file = read(folder, path);
+    Expected<FileChecksum> file = checksumOf(folder, path);
     if (!file)
-      return createStringError(file.getError(), "cannot read '%s/%s': %s",
-                               folder.str().c_str(), path.c_str(),
-                               file.getError().message().c_str());
+      return file.takeError();
     files.push_back(std::move(*file));
   }
   return files;

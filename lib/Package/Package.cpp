@@ -2,12 +2,18 @@
 // Opens a package and reports what is missing.
 #include "rhizome/Package/Package.h"
 #include "RtlCheck.h"
+#include "Written.h"
 #include "rhizome/Package/Checksums.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <cstdlib>
+#include <set>
 
 using namespace llvm;
 using namespace rhizome;
@@ -25,13 +31,33 @@ std::string Package::results(StringRef relative) const {
   return result.str().str();
 }
 
+/// A path of a result as seen from the folder that is there.
+static std::string below(StringRef base, StringRef path) {
+  return path.substr(base.size()).ltrim('/').str();
+}
+
 Error Package::makeResults(StringRef relative) const {
-  std::string folder = results(relative);
-  if (std::error_code error =
-          sys::fs::create_directories(folder, true, sys::fs::all_all))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             folder.c_str(), error.message().c_str());
-  return Error::success();
+  return makeFolders(resultsBase, below(resultsBase, results(relative)));
+}
+
+Error Package::emptyResults(StringRef relative) const {
+  if (Error error = removeResult(relative))
+    return error;
+  return makeResults(relative);
+}
+
+Error Package::removeResult(StringRef relative) const {
+  return removeTree(resultsBase, below(resultsBase, results(relative)));
+}
+
+Error Package::writeResult(StringRef relative, StringRef text) const {
+  if (Error error = makeResults(sys::path::parent_path(relative)))
+    return error;
+  return writeAtomically(results(relative), text);
+}
+
+Expected<std::string> Package::readResult(StringRef relative) const {
+  return readFileBelow(resultsBase, below(resultsBase, results(relative)));
 }
 
 Error Package::checkUnchanged() const {
@@ -49,6 +75,35 @@ Error Package::checkUnchanged() const {
                                  root.c_str());
 }
 
+/// The files that a plan names, below the package.
+static std::vector<std::string> filesOf(const Plan &plan) {
+  std::vector<std::string> files = {"plan.json"};
+  for (const PlannedNode &node : plan.nodes) {
+    for (const PlannedSegment &segment : node.segments)
+      files.push_back(segment.file);
+    if (!node.rtlOf.empty())
+      continue;
+    for (const auto *list : {&node.rtl, &node.simulationModels})
+      for (const std::string &file : *list)
+        files.push_back("nodes/" + node.name + "/rtl/" + file);
+  }
+  return files;
+}
+
+/// Those of them for which there is no checksum.
+static std::vector<std::string>
+unlistedOf(const Plan &plan, const std::vector<FileChecksum> &listed) {
+  StringSet<> known;
+  for (const FileChecksum &file : listed)
+    known.insert(file.path);
+  std::vector<std::string> found;
+  for (const std::string &file : filesOf(plan))
+    if (known.insert(file).second)
+      found.push_back("'" + std::string(kChecksums) + "' does not list '" +
+                      file + "'");
+  return found;
+}
+
 /// Compares all files with checksums.json.
 Error Package::check(Changes changes) {
   constexpr size_t kMost = 8; // of the files listed in a message
@@ -62,15 +117,12 @@ Error Package::check(Changes changes) {
     if (changes == Changes::Ignore)
       return Error::success();
     Expected<std::vector<FileChecksum>> files = parseChecksums(checksums);
-    if (files)
+    if (files) {
       found = changesOf(root, *files);
-    else
+      llvm::append_range(found, unlistedOf(thePlan, *files));
+    } else
       found.push_back("'" + std::string(kChecksums) + "' cannot be used (" +
                       toString(files.takeError()) + ")");
-    if (files && llvm::none_of(*files, [](const FileChecksum &listed) {
-          return listed.path == "plan.json";
-        }))
-      found.push_back("'" + std::string(kChecksums) + "' lists no plan.json");
   } else if (changes != Changes::Ignore) {
     found.push_back("'" + std::string(kChecksums) + "' is missing");
   }
@@ -111,6 +163,44 @@ Error Package::checkSegments() const {
   return Error::success();
 }
 
+/// For tests, which show that confinement holds by itself.
+static bool isUnscanned() {
+  const char *set = std::getenv("RHIZOME_UNSCANNED");
+  return set && StringRef(set) == "1";
+}
+
+Error Package::checkSource(StringRef name, StringRef text) const {
+  if (trusted || isUnscanned())
+    return Error::success();
+  Error error = checkRtl(name, text);
+  return error ? createStringError("the package '%s': %s", root.c_str(),
+                                   toString(std::move(error)).c_str())
+               : Error::success();
+}
+
+Expected<std::optional<Confinement>>
+Package::confinement(Confinement wanted) const {
+  if (trusted)
+    return std::nullopt;
+  if (wallHere() != Wall::None)
+    return std::optional<Confinement>(std::move(wanted));
+  std::vector<std::string> texts;
+  for (const std::string &file : rtlOf(thePlan)) {
+    Expected<std::string> text = readFileBelow(root, file);
+    if (!text)
+      return text.takeError();
+    texts.push_back(std::move(*text));
+  }
+  if (isWrittenHere(texts))
+    return std::nullopt;
+  return createStringError(
+      "nothing on this machine confines the programs that work on the RTL of "
+      "'%s' (the kernel has no Landlock, and bubblewrap is missing or not "
+      "allowed), and it was not compiled here by you; if you trust the "
+      "package, say --trust",
+      root.c_str());
+}
+
 Error Package::checkRtlFiles() const {
   for (const PlannedNode &node : thePlan.nodes) {
     if (!node.rtlOf.empty())
@@ -120,31 +210,80 @@ Error Package::checkRtlFiles() const {
         Expected<std::string> text = readFile(rtlPath(node) + "/" + file);
         if (!text)
           return text.takeError();
-        if (Error error = checkRtl(file, *text))
-          return createStringError("the package '%s': %s", root.c_str(),
-                                   toString(std::move(error)).c_str());
+        if (Error error = checkSource(file, *text))
+          return error;
       }
+  }
+  return Error::success();
+}
+
+Error Package::copyImages(const PlannedNode &node, StringRef folder) const {
+  const std::string rtl = rtlPath(node);
+  auto isImage = [](StringRef name) {
+    return name.ends_with(".hex") || name.ends_with(".mem");
+  };
+  std::set<std::string> images;
+  for (const std::string &name : namesIn(rtl))
+    if (isImage(name) && sys::fs::is_regular_file(rtl + "/" + name))
+      images.insert(name);
+  for (const PlannedActor &actor : thePlan.owner(node).actors)
+    for (const auto &[key, value] : actor.config)
+      if (auto text = value.getAsString();
+          text && isImage(*text) && isPlainPath(*text) &&
+          sys::fs::is_regular_file(rtl + "/" + text->str()))
+        images.insert(text->str());
+  for (const std::string &image : images) {
+    if (Error error = makeFolders(folder, sys::path::parent_path(image)))
+      return error;
+    if (Error error = copyFile(rtl + "/" + image, (folder + "/" + image).str()))
+      return error;
   }
   return Error::success();
 }
 
 Error Package::chooseResults() {
   resultsRoot = path("results");
+  resultsBase = root;
   std::string parent = sys::fs::exists(resultsRoot) ? resultsRoot : root;
   if (sys::fs::can_write(parent))
     return Error::success();
   Expected<std::string> cache = userCache();
   if (!cache) // a later write will report the error
     return consumeError(cache.takeError()), Error::success();
+  if (Error error = makeFolders(*cache))
+    return consumeError(std::move(error)), Error::success();
+  resultsBase = *cache;
   resultsRoot = *cache + "/results/" + hashOf({root, checksums});
   theNotes.push_back("'" + root + "' cannot be written; results go to '" +
                      resultsRoot + "'");
   return Error::success();
 }
 
+/// What the tools of vendors and of the user's own builds leave is theirs, and
+/// nothing of it is followed: neither what lies below a vendor's results, nor
+/// what has become of a node's build files or of the drivers.
+static bool isOthers(StringRef relative) {
+  SmallVector<StringRef> parts;
+  relative.split(parts, '/');
+  if (parts.size() >= 3 && parts[0] == "results")
+    return parts[1] != "sim" && parts[1] != "nextpnr";
+  if (parts.size() >= 4 && parts[0] == "nodes")
+    return parts[2] != "rtl" && parts[2] != "board";
+  return parts.size() >= 3 && parts[0] == "host" && parts[1] == "build";
+}
+
+Error Package::checkFiles(StringRef dir) {
+  Error error = checkPlainTree(dir, isOthers);
+  return error ? createStringError("the package '%s' cannot be used: %s",
+                                   root.c_str(),
+                                   toString(std::move(error)).c_str())
+               : Error::success();
+}
+
 Expected<Package> Package::open(StringRef dir, Changes changes) {
   Package package;
   package.root = dir.str();
+  package.trusted = changes == Changes::Trust;
   if (!sys::fs::is_directory(dir))
     return createStringError("'%s' is not a folder; a package is what "
                              "'rhizome compile MODEL -o DIR' writes",
@@ -154,6 +293,8 @@ Expected<Package> Package::open(StringRef dir, Changes changes) {
     return createStringError("'%s' holds no plan.json, so it is no compiled "
                              "package",
                              dir.str().c_str());
+  if (Error error = package.checkFiles(dir))
+    return std::move(error);
   Expected<std::string> text = readFile(planPath);
   if (!text)
     return text.takeError();

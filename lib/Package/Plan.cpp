@@ -27,6 +27,13 @@ const PlannedMemory *PlannedNode::memory(StringRef name) const {
   return nullptr;
 }
 
+bool PlannedNode::countsErrors() const {
+  // What takes a frame from a port has the port's name; a kernel is one actor.
+  return llvm::any_of(actors, [&](const PlannedActor &actor) {
+    return !inputs.empty() && actor.name == inputs.front().port;
+  });
+}
+
 int64_t PlannedNode::batch() const {
   int64_t most = 1;
   for (const PlannedActor &actor : actors)

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PlanBounds.h"
 #include "rhizome/Support/Untrusted.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Path.h"
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -43,6 +48,20 @@ public:
              "'" + printable(text) +
                  "' is not a path below its folder, made of names that have " +
                  kNameCharacters);
+  }
+  /// A path with one of these endings: tools choose by a name's ending what to
+  /// do with a file.
+  void file(const Twine &at, StringRef text, ArrayRef<StringRef> endings) {
+    path(at, text);
+    const StringRef name = sys::path::filename(text);
+    if (none_of(endings, [&](StringRef ending) {
+          return name.ends_with(ending) && name.size() > ending.size();
+        }))
+      refuse(at, "'" + printable(text) + "' must end in one of " +
+                     join(endings, ", "));
+  }
+  void source(const Twine &at, StringRef text) {
+    file(at, text, {".sv", ".v", ".svh"});
   }
   void number(const Twine &at, int64_t value, int64_t least, int64_t most) {
     if (value < least || value > most)
@@ -111,10 +130,15 @@ void checkActor(Bounds &bounds, const Twine &at, const PlannedActor &actor) {
     if (auto depth =
             value && name == "Depth" ? value->getAsInteger() : std::nullopt)
       bounds.number(at + ".config.Depth", *depth, 0, kMostPlaces);
-    // A string parameter is a memory image's file.
-    if (auto file = value ? value->getAsString() : std::nullopt;
-        file && !file->empty())
-      bounds.path(at + ".config." + printable(name), *file);
+    // A string parameter is a memory image's file, or a word without a dot.
+    auto text = value ? value->getAsString() : std::nullopt;
+    if (!text || text->empty())
+      continue;
+    const std::string here = (at + ".config." + printable(name)).str();
+    if (text->find_first_of("./") != StringRef::npos)
+      bounds.file(here, *text, {".hex", ".mem"});
+    else
+      bounds.name(here, *text);
   }
 }
 
@@ -130,15 +154,17 @@ void checkNode(Bounds &bounds, const Twine &at, const PlannedNode &node) {
   bounds.number(at + ".clock_mhz", node.clockMhz, kMostMhz);
   bounds.number(at + ".stream_bits", node.streamBits, 1, kMostBits);
   bounds.number(at + ".replica.count", node.replica.count, 1, kMostNodes);
+  bounds.number(at + ".replica.index", node.replica.index, 0,
+                std::max<int64_t>(0, node.replica.count - 1));
   checkPrediction(bounds, at + ".predicted", node.predicted);
   for (size_t i = 0; i < node.rtl.size(); ++i)
-    bounds.path(item(at + ".rtl", i), node.rtl[i]);
+    bounds.source(item(at + ".rtl", i), node.rtl[i]);
   for (size_t i = 0; i < node.simulationModels.size(); ++i)
-    bounds.path(item(at + ".simulation_models", i), node.simulationModels[i]);
+    bounds.source(item(at + ".simulation_models", i), node.simulationModels[i]);
   for (const auto &[module, files] : node.modules) {
     bounds.identifier(at + ".modules", module);
     for (const std::string &file : files)
-      bounds.path(at + ".modules." + printable(module), file);
+      bounds.source(at + ".modules." + printable(module), file);
   }
   for (size_t i = 0; i < node.actors.size(); ++i)
     checkActor(bounds, item(at + ".actors", i), node.actors[i]);
@@ -190,6 +216,32 @@ void checkEnd(Bounds &bounds, const Twine &at, const ChannelEnd &end,
     bounds.refuse(at + ".port", "'" + printable(end.port) +
                                     "' has a higher number than there are "
                                     "channels");
+}
+
+/// A replica gets each of its group's frames by turns; the frames of a channel
+/// at it must be among these.
+void checkReplicas(Bounds &bounds, const Plan &plan) {
+  for (size_t i = 0; i < plan.channels.size(); ++i) {
+    const Channel &channel = plan.channels[i];
+    std::string at = item("channels", i);
+    bounds.number(at + ".first", channel.first, 0,
+                  std::max<int64_t>(0, channel.every - 1));
+    for (const ChannelEnd *end : {&channel.from, &channel.to}) {
+      const PlannedNode *node =
+          end->node == kHost ? nullptr : plan.node(end->node);
+      if (!node || node->replica.count < 1 || channel.every < 1)
+        continue;
+      const Replica &replica = node->replica;
+      const int64_t common = std::gcd(channel.every, replica.count);
+      if (channel.first % common != replica.index % common)
+        bounds.refuse(at + ".first", "frames " + Twine(channel.first) + ", " +
+                                         Twine(channel.first + channel.every) +
+                                         ", … are not those of the node '" +
+                                         end->node + "', which is replica " +
+                                         Twine(replica.index) + " of " +
+                                         Twine(replica.count));
+    }
+  }
 }
 
 /// Turns of the channels at each port: the least common multiple of their
@@ -250,7 +302,16 @@ Error checkBounds(const Plan &plan) {
     checkEnd(bounds, at + ".from", channel.from, "input", plan.channels.size());
     checkEnd(bounds, at + ".to", channel.to, "output", plan.channels.size());
   }
+  checkReplicas(bounds, plan);
   checkTurns(bounds, plan);
+  if (plan.kernel) {
+    bounds.identifier("kernel.name", plan.kernel->name);
+    if (const auto &system = plan.kernel->system;
+        system && !system->dies.empty() &&
+        int64_t(system->dies.size()) != system->units)
+      bounds.refuse("kernel.system.dies", "there is not one for each of the " +
+                                              Twine(system->units) + " units");
+  }
   return bounds.take();
 }
 } // namespace rhizome

@@ -7,6 +7,8 @@
 namespace rhizome {
 /// Refuses SystemVerilog that does more than compute and print: system
 /// tasks other than those of a design and its assertions ($system, $fopen, $c),
-/// imported C (DPI), directives that read other files. `name` is the file's.
+/// imported C (DPI), directives that read other files; and what tools split
+/// into words and lines in different ways, so that each would see other
+/// text. `name` is the file's.
 llvm::Error checkRtl(llvm::StringRef name, llvm::StringRef text);
 } // namespace rhizome

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writes a package aside and puts it in place by one rename, so that nobody
 // ever sees half of one. What interrupts it removes what it wrote.
+#include "Written.h"
 #include "rhizome/Package/Checksums.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/Folders.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/raw_ostream.h"
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -102,22 +104,45 @@ static Error problem(std::error_code error, const std::string &what) {
                            error.message().c_str());
 }
 
+/// A folder, and no link to one, that holds nothing.
 static bool isEmptyFolder(const std::string &path) {
-  std::error_code error;
-  sys::fs::directory_iterator it(path, error);
-  return !error && it == sys::fs::directory_iterator();
+  return !isLink(path) && sys::fs::is_directory(path) && namesIn(path).empty();
+}
+
+/// True if rhizome has written what is there: its checksums and the schema of
+/// its plan say so.
+static bool isOurs(const std::string &path) {
+  Expected<std::string> sums = readFileBelow(path, kChecksums),
+                        plan = readFileBelow(path, "plan.json");
+  bool good = sums && plan;
+  if (good) {
+    Expected<std::vector<FileChecksum>> files = parseChecksums(*sums);
+    good = files && any_of(*files, [](const FileChecksum &file) {
+             return file.path == "plan.json";
+           });
+    if (!files)
+      consumeError(files.takeError());
+  }
+  if (good) {
+    Expected<json::Value> value = parseJson(*plan);
+    const json::Object *object = value ? value->getAsObject() : nullptr;
+    good = object && object->getInteger("schema") &&
+           object->getString("rhizome") && object->getArray("nodes");
+    if (!value)
+      consumeError(value.takeError());
+  }
+  consumeError(joinErrors(sums.takeError(), plan.takeError()));
+  return good;
 }
 
 /// Removes folders aside of the same target whose process is gone.
-static void clearLeftovers(StringRef parent, StringRef prefix) {
-  std::error_code error;
-  for (sys::fs::directory_iterator it(parent, error), end; it != end && !error;
-       it.increment(error)) {
-    StringRef name = sys::path::filename(it->path());
+static void clearLeftovers(const std::string &parent, StringRef prefix) {
+  for (const std::string &entry : namesIn(parent)) {
+    StringRef name = entry;
     pid_t pid = 0;
     if (name.consume_front(prefix) && !name.getAsInteger(10, pid) && pid > 0 &&
         kill(pid, 0) != 0 && errno == ESRCH)
-      sys::fs::remove_directories(it->path());
+      consumeError(removeTree(parent, entry));
   }
 }
 
@@ -129,12 +154,20 @@ static Expected<std::string> targetOf(StringRef wanted) {
   sys::path::remove_dots(target, /*remove_dot_dot=*/false);
   while (target.size() > 1 && target.back() == '/')
     target.pop_back();
-  if (sys::fs::exists(target) && !sys::fs::exists(target + "/plan.json") &&
-      !isEmptyFolder(target.str().str()))
-    return createStringError("'%s' exists and is no rhizome package; remove "
-                             "it or choose another name with -o",
-                             target.c_str());
-  return target.str().str();
+  const std::string path = target.str().str();
+  if (isLink(path))
+    return createStringError("'%s' is a symbolic link, and none is followed "
+                             "or replaced; give -o the folder itself",
+                             path.c_str());
+  if (sys::fs::exists(path) && !isEmptyFolder(path) && !isOurs(path))
+    return createStringError(
+        "'%s' exists and is no rhizome package%s; remove it or choose another "
+        "name with -o",
+        path.c_str(),
+        sys::fs::exists(path + "/plan.json")
+            ? " (its plan.json or checksums.json is not one of rhizome's)"
+            : "");
+  return path;
 }
 
 Error PackageWriter::check(StringRef wanted) {
@@ -161,67 +194,52 @@ PackageWriter::create(StringRef wanted) {
   Expected<std::string> checked = targetOf(wanted);
   if (!checked)
     return checked.takeError();
-  StringRef target = *checked, parent = sys::path::parent_path(target);
-  if (std::error_code error =
-          sys::fs::create_directories(parent, true, sys::fs::all_all))
-    return problem(error, "make the folder '" + parent.str() + "'");
+  StringRef target = *checked;
+  const std::string parent = sys::path::parent_path(target).str();
+  if (!sys::fs::is_directory(parent))
+    if (Error error = makeFolders(parent))
+      return std::move(error);
   std::string prefix = "." + sys::path::filename(target).str() + ".tmp-";
   clearLeftovers(parent, prefix);
-  std::string aside = parent.str() + "/" + prefix + std::to_string(getpid());
-  sys::fs::remove_directories(aside);
+  std::string aside = parent + "/" + prefix + std::to_string(getpid());
+  if (Error error = removeTree(aside))
+    return std::move(error);
   // Known before it is there, so that no interrupt finds it unknown.
   std::unique_ptr<PackageWriter> writer(new PackageWriter(target.str(), aside));
   writer->slot = registerAside(aside);
-  if (std::error_code error =
-          sys::fs::create_directory(aside, false, sys::fs::all_all))
-    return problem(error, "make the folder '" + aside + "'");
+  if (Error error = makeNewFolder(aside))
+    return std::move(error);
   return writer;
 }
 
 PackageWriter::~PackageWriter() {
   if (!aside.empty())
-    sys::fs::remove_directories(aside);
+    consumeError(removeTree(aside));
   if (slot >= 0)
     slots[slot].state = 0;
 }
 
 Expected<std::string> PackageWriter::makeFolder(StringRef relative) {
-  SmallString<256> path(aside);
-  sys::path::append(path, relative);
-  if (std::error_code error =
-          sys::fs::create_directories(path, true, sys::fs::all_all))
-    return problem(error, "make the folder '" + path.str().str() + "'");
-  return path.str().str();
+  if (Error error = makeFolders(aside, relative))
+    return std::move(error);
+  return aside + "/" + relative.str();
 }
 
 Error PackageWriter::writeFile(StringRef relative, StringRef contents) {
   Expected<std::string> folder = makeFolder(sys::path::parent_path(relative));
   if (!folder)
     return folder.takeError();
-  SmallString<256> path(aside);
-  sys::path::append(path, relative);
-  std::error_code error;
-  raw_fd_ostream os(path, error);
-  if (!error) {
-    os << contents;
-    os.close();
-    error = os.error();
-    os.clear_error();
-  }
-  if (error)
-    return problem(error, "write '" + path.str().str() + "'");
-  return Error::success();
+  return writeBytes(aside + "/" + relative.str(), contents);
 }
 
 Error PackageWriter::copyFile(StringRef relative, StringRef from) {
   Expected<std::string> folder = makeFolder(sys::path::parent_path(relative));
   if (!folder)
     return folder.takeError();
-  SmallString<256> path(aside);
-  sys::path::append(path, relative);
-  if (std::error_code error = sys::fs::copy_file(from, path))
-    return problem(error, "copy '" + from.str() + "' into '" + target + "'");
-  return Error::success();
+  Expected<std::string> bytes = readFile(from);
+  if (!bytes)
+    return bytes.takeError();
+  return writeBytes(aside + "/" + relative.str(), *bytes);
 }
 
 Error PackageWriter::writePlan(const Plan &plan) {
@@ -232,6 +250,7 @@ Error PackageWriter::writePlan(const Plan &plan) {
                                 join(node.rtl, "\n") + "\n"))
       return error;
   }
+  rtl = rtlOf(plan);
   return writeFile("plan.json", printPlan(plan));
 }
 
@@ -243,13 +262,26 @@ Error PackageWriter::commit() {
   std::string checksums = printChecksums(*files);
   if (Error error = writeFile(kChecksums, checksums))
     return error;
+  std::vector<std::string> texts;
+  for (const std::string &file : rtl) {
+    Expected<std::string> text = readFileBelow(aside, file);
+    if (!text) {
+      consumeError(text.takeError()); // a plan without its files
+      break;
+    }
+    texts.push_back(std::move(*text));
+  }
+  recordWritten(texts);
+  // Others may have put something there since it was checked.
+  if (Error error = targetOf(target).takeError())
+    return error;
   bool replaces = sys::fs::exists(target), isSame = false;
-  if (Expected<std::string> old = readFile(target + "/" + kChecksums))
+  if (Expected<std::string> old = readFileBelow(target, kChecksums))
     isSame = *old == checksums;
   else
     consumeError(old.takeError());
   std::string results = target + "/results";
-  bool measured = sys::fs::is_directory(results) && !isEmptyFolder(results);
+  bool measured = !isLink(results) && !namesIn(results).empty();
   resultsAreGone = measured && !isSame;
   // An exchange never leaves a moment without a package; where the file system
   // cannot, the old one goes first.
@@ -260,7 +292,8 @@ Error PackageWriter::commit() {
     if (result != 0) {
       if (measured && isSame)
         sys::fs::rename(results, aside + "/results");
-      sys::fs::remove_directories(target);
+      if (Error error = removeTree(target))
+        return error;
     }
   }
   if (result != 0) {
@@ -270,7 +303,7 @@ Error PackageWriter::commit() {
   if (replaces && result == 0) { // the old package lies aside
     if (measured && isSame)
       sys::fs::rename(aside + "/results", results);
-    sys::fs::remove_directories(aside);
+    consumeError(removeTree(aside));
   }
   aside.clear();
   if (slot >= 0)

@@ -7,6 +7,7 @@
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Report/Report.h"
+#include "rhizome/Support/Failures.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -88,20 +89,6 @@ llvm::Error pipeline::writeTimeline(PackageWriter &writer, llvm::StringRef node,
                                 {"actors", std::move(actors)}}));
 }
 
-llvm::Error pipeline::writeReport(PackageWriter &writer,
-                                  std::vector<std::string> &notes) {
-  auto package = Package::open(writer.dir(), Changes::Ignore);
-  if (!package)
-    return package.takeError();
-  auto page = report::render(*package);
-  if (!page) {
-    notes.push_back("report.html is not written: " +
-                    llvm::toString(page.takeError()));
-    return llvm::Error::success();
-  }
-  return writer.writeFile("report.html", *page);
-}
-
 /// The devices that a request names.
 static llvm::Expected<std::vector<AnalyzedDevice>>
 devicesFor(const AnalyzeRequest &request) {
@@ -135,7 +122,7 @@ Result<llvm::json::Object>
 pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
-    return Failure(Failure::Kind::Input, llvm::toString(devices.takeError()));
+    return failureOf(devices.takeError(), Failure::Kind::Input);
   MLIRContext context;
   IntegerizeStats stats;
   Refusals refused;

@@ -30,8 +30,4 @@ llvm::Error writeAnalysis(PackageWriter &writer, mlir::func::FuncOp network,
 /// frames.
 llvm::Error writeTimeline(PackageWriter &writer, llvm::StringRef node,
                           flow::DesignOp design, double clockMhz);
-
-/// Writes report.html, once the plan is written; if that fails,
-/// `notes` has the reason.
-llvm::Error writeReport(PackageWriter &writer, std::vector<std::string> &notes);
 } // namespace rhizome::pipeline

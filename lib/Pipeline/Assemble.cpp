@@ -8,8 +8,10 @@
 #include "rhizome/Deploy/TestBench.h"
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Quantization.h"
+#include "rhizome/Pipeline/Board.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Report/Report.h"
 #include "rhizome/Support/HostReason.h"
 #include "rhizome/Synth/Shell.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -78,17 +80,13 @@ llvm::Expected<llvm::json::Object> Compilation::analysis() {
   return analysisOf(network(), plan->model, analyzedOf(targets, *built));
 }
 
-/// The board of a plan of one device with the sources around the design, where
-/// a vendor's tool needs them: nextpnr's are written when it runs.
-static llvm::Expected<std::optional<vendor::BoardProject>>
-boardProjectOf(const Plan &plan, const PlannedNode &node, const Device &device,
-               std::vector<std::string> &notes) {
-  if (plan.board.empty() || device.router)
+llvm::Expected<std::optional<vendor::BoardProject>>
+pipeline::boardProjectOf(const Plan &plan, const PlannedNode &node,
+                         const Device &device, const Board *board,
+                         std::vector<std::string> &notes) {
+  if (!board || device.router)
     return std::nullopt;
-  llvm::Expected<Board> board = loadBoard(plan.board);
-  if (!board)
-    return board.takeError();
-  vendor::BoardProject project{std::move(*board), {}};
+  vendor::BoardProject project{*board, {}};
   if (project.board.host() != Board::Host::Serial)
     return project;
   if (llvm::Error error = synth::checkShell(plan, node, project.board)) {
@@ -125,7 +123,8 @@ llvm::Error Compilation::writeNodes(PackageWriter &writer) {
         return error;
     }
     auto board =
-        boardProjectOf(*plan, node, targets.devices[one.place], result.notes);
+        boardProjectOf(*plan, node, targets.devices[one.place],
+                       targets.board ? &*targets.board : nullptr, result.notes);
     if (!board)
       return board.takeError();
     if (llvm::Error error = vendor::writeFlows(
@@ -194,7 +193,7 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   if (llvm::Error error = writer.writePlan(*plan))
     return error;
-  if (llvm::Error error = writeReport(writer, result.notes))
+  if (llvm::Error error = report::writeInto(writer, result.notes))
     return error;
   return writer.commit();
 }

@@ -120,10 +120,24 @@ Status Compilation::aim() {
   if (!places)
     return failed(Failure::Kind::Input, places.takeError());
   targets = std::move(*places);
+  if (Status linked = linkHost(); !linked)
+    return linked;
   targets.places = explore::withinParts(std::move(targets.places), goal);
   if (explored)
     request.goal = text;
   goalText = std::move(text);
+  return Done();
+}
+
+/// The link between the host and a single device.
+Status Compilation::linkHost() {
+  if (!targets.cluster.empty())
+    return Done();
+  llvm::Expected<Host> there = host.at(
+      targets.devices.front(), targets.board ? &*targets.board : nullptr);
+  if (!there)
+    return failed(Failure::Kind::Environment, there.takeError());
+  host = std::move(*there);
   return Done();
 }
 
@@ -270,6 +284,16 @@ void Compilation::notePlan() {
         "with the copies over this link a frame takes {0:f1} us: fewer than "
         "the goal's {1} frames per second",
         frameUs, rateText(goal.throughput)));
+  // A serial line carries less than most designs take.
+  double slowest = 0;
+  for (const PlannedCopy &copy : plan->tasks.copies)
+    slowest = std::max(slowest, copy.us - double(host.link.latencyNs) * 1e-3);
+  if (targets.board && slowest * plan->predicted.throughputPerS > 1e6)
+    result.notes.push_back(llvm::formatv(
+        "the host's link {0} takes {1:f1} us to copy a frame: {2} of the "
+        "{3} frames per second come over it",
+        plan->tasks.link, slowest, rateText(1e6 / slowest),
+        rateText(plan->predicted.throughputPerS)));
   if (built->splits.empty())
     return;
   std::vector<std::string> shared;
@@ -416,6 +440,74 @@ Compilation::exploreClocks(const explore::Goal &wanted,
   return best;
 }
 
+/// Other settings with which a plan meets a bound of the latency that is
+/// missed, as the beginning of a remedy; "" if none does, or it would take long
+/// to try.
+std::string Compilation::settingsThatMeet(const explore::Goal &wanted,
+                                          const explore::Steering &steering) {
+  constexpr size_t kMost = 48; // operations
+  if (result.cause.kind != explore::Limit::Kind::Latency ||
+      targets.places.places.size() != 1 || targets.places.places[0].wire ||
+      targets.board || result.plan.nodes.empty() ||
+      result.plan.nodes[0].operations.size() > kMost)
+    return "";
+  // The latency on these places, 0 if they miss it, too.
+  auto latencyOn = [&](const explore::Cluster &places) -> double {
+    FailureOr<explore::Result> found =
+        explore::explore(network(), wanted, places, steering);
+    if (mlir::failed(found)) {
+      diagnostics.take();
+      return 0;
+    }
+    const bool meets = found->refused.empty() && found->meetsGoal;
+    const double seconds = found->latency;
+    explore::detach(*found);
+    explore::drop(*found);
+    return meets ? seconds : 0;
+  };
+  auto told = [](llvm::StringRef options, double seconds) {
+    return (options + " meets it with " + durationText(seconds) + "; ").str();
+  };
+  // The places of another choice; none if there is none.
+  auto placesOf = [&](bool isWide, bool isBest) {
+    planbuild::TargetChoice choice = request;
+    if (isWide)
+      choice.border = "wide";
+    if (isBest)
+      choice.clockMhz = TargetChoice::kBestClock;
+    std::optional<explore::Cluster> places;
+    if (llvm::Expected<Targets> found = targetsOf(choice))
+      places = explore::withinParts(std::move(found->places), goal);
+    else
+      llvm::consumeError(found.takeError());
+    return places;
+  };
+  const bool isWide = request.border == "wide";
+  if (!isWide)
+    if (auto places = placesOf(/*isWide=*/true, /*isBest=*/false))
+      if (double seconds = latencyOn(*places))
+        return told("--border wide", seconds);
+  if (request.clockMhz)
+    return "";
+  for (bool widens : {false, true}) {
+    if (widens && isWide)
+      break;
+    std::optional<explore::Cluster> places = placesOf(widens, /*isBest=*/true);
+    if (!places)
+      break;
+    double &mhz = places->places[0].context.clockMhz;
+    const double top = mhz;
+    for (int eighths = 8; eighths > 0; eighths -= 2) {
+      mhz = eighths == 8 ? top : std::floor(top * eighths / 8);
+      if (double seconds = latencyOn(*places))
+        return told(widens ? "--border wide --clock-mhz auto"
+                           : "--clock-mhz auto",
+                    seconds);
+    }
+  }
+  return "";
+}
+
 /// Refuses at once what bits alone rule out.
 Status Compilation::holdWeights(const explore::Goal &wanted) {
   if (request.acceptNearest || request.describesNearest)
@@ -498,8 +590,11 @@ Status Compilation::explore() {
   result.meetsGoal = built->meetsGoal;
   if (!result.meetsGoal && !request.acceptNearest) {
     result.plan = *plan;
+    explore::detach(*built);
+    isDetached = true;
     Failure failure(Failure::Kind::Infeasible, whyNone(result),
-                    "--accept-nearest takes the nearest plan");
+                    settingsThatMeet(wanted, steering) +
+                        "--accept-nearest takes the nearest plan");
     failure.detail = result;
     return failure;
   }

@@ -54,6 +54,7 @@ private:
 
   Status failed(Failure::Kind kind, llvm::Error error);
   Status aim();
+  Status linkHost();
   flow::PlanOp planOp();
   mlir::func::FuncOp network();
   Failure nothingToBuild() const;
@@ -68,6 +69,8 @@ private:
   Status integerize();
   void settleHomes();
   Status holdWeights(const explore::Goal &wanted);
+  std::string settingsThatMeet(const explore::Goal &wanted,
+                               const explore::Steering &steering);
   Status waitForStates(explore::Goal &wanted);
   mlir::FailureOr<explore::Result>
   exploreClocks(const explore::Goal &wanted, const explore::Steering &steering);

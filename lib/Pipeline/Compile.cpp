@@ -23,8 +23,10 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 using namespace rhizome::model;
 
-bool pipeline::isGoal(llvm::StringRef text) {
-  return explore::parseGoal(text).has_value();
+std::string pipeline::faultOfGoal(llvm::StringRef text) {
+  std::string fault;
+  explore::parseGoal(text, &fault);
+  return fault;
 }
 
 /// The module of --compile-from, as its phase leaves it.
@@ -191,6 +193,8 @@ Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {
     result.rows.push_back(
         {entry.node, entry.op, "", true, entry.reason, entry.remedy, {}});
   result.host = int64_t(stats.host.size());
+  // As a compile ends.
+  result.isBuildable &= !isEmpty(*module);
   result.copiesIn = network ? network.getNumArguments() : 0;
   result.copiesOut = network ? network.getNumResults() : 0;
   llvm::Expected<Host> host = loadHost(kDefaultHost);

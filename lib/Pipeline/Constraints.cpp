@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Constraints.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Integerize.h"
 
@@ -15,7 +15,7 @@ static std::string clusterOf(StringRef type) {
 Error pipeline::applyConstraints(CompileRequest &request,
                                  std::vector<std::string> &notes) {
   const std::string &path = request.constraints;
-  Expected<std::string> text = readFile(path);
+  Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
   auto refuse = [&](const Twine &why) {

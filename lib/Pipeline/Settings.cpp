@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
 #include "mlir/IR/Builders.h"
+#include "rhizome/Model/TensorFormat.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -211,11 +212,13 @@ public:
     value = attr.getValueAsDouble();
     return true;
   }
-  bool format(NamedAttribute entry, std::optional<numeric::Format> &value) {
+  bool format(NamedAttribute entry, std::optional<numeric::Format> &value,
+              bool isTensor = false) {
     std::string words, error, note;
     if (!text(entry, words))
       return false;
-    value = parseNetworkFormat(words, error, note);
+    value = isTensor ? parseTensorFormat(words, error, note)
+                     : parseNetworkFormat(words, error, note);
     if (!value)
       return wrong(entry, "a number format (" + error + ")");
     return true;
@@ -395,7 +398,7 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
   if (name == "tensor_formats")
     return reader.entries(entry, [&](NamedAttribute inner) {
       std::optional<numeric::Format> format;
-      if (!reader.format(inner, format))
+      if (!reader.format(inner, format, /*isTensor=*/true))
         return false;
       model.tensorFormats.try_emplace(inner.getName().str(), *format);
       return true;
@@ -426,10 +429,12 @@ Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
     return Failure(Failure::Kind::Input,
                    request.model.path + ": " + reader.problem,
                    "the compile that wrote the file writes it again");
-  if (!request.goal.empty() && !isGoal(request.goal))
+  if (request.goal.empty())
+    return Done();
+  if (std::string fault = faultOfGoal(request.goal); !fault.empty())
     return Failure(Failure::Kind::Input,
                    request.model.path + ": 'goal' in " + kSettings.str() +
-                       " is no goal: '" + request.goal + "'",
+                       " is no goal: '" + request.goal + "': " + fault,
                    "the compile that wrote the file writes it again");
   return Done();
 }

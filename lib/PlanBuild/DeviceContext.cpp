@@ -61,13 +61,14 @@ planbuild::costContextOf(const Device &device) {
   return cost;
 }
 
-std::vector<gen::Memory> planbuild::memoriesOf(const Device &device) {
+std::vector<gen::Memory> planbuild::memoriesOf(const Device &device,
+                                               double clockMhz) {
   if (!device.memory)
     return {};
   const DeviceMemory &m = *device.memory;
   gen::Memory memory;
   memory.name = m.name;
-  memory.banks = m.banks;
+  memory.banks = m.portsAt(clockMhz);
   memory.portBits = m.portBits;
   memory.portMhz = m.portMhz;
   memory.bytesPerS = int64_t(m.bytesPerS);
@@ -87,7 +88,7 @@ llvm::Expected<gen::DeviceContext> planbuild::contextOf(const Device &device,
   context.cost = std::move(*cost);
   context.budget = device.budget;
   context.clockMhz = clockMhz;
-  context.memories = memoriesOf(device);
+  context.memories = memoriesOf(device, clockMhz);
   auto dsp = device.budget.find("dsp");
   context.hasDsp = dsp != device.budget.end() && dsp->second > 0 &&
                    device.dspABits > 0 && device.dspBBits > 0;

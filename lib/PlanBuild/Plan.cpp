@@ -165,6 +165,10 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
   const std::vector<Die> &dies = device.dies.dies;
   if (dies.empty() || !run.design)
     return;
+  // A plan that fits no layout, taken nevertheless, has none.
+  if (llvm::none_of(run.design.getBody().getOps<flow::ActorOp>(),
+                    [](flow::ActorOp op) { return op->hasAttr(gen::kDie); }))
+    return;
   const gen::DieRow row{int(dies.size()), device.dies.registers,
                         device.dies.border, device.dies.memory};
   auto costs = gen::costOfDies(
@@ -243,7 +247,7 @@ Plan planbuild::planOf(const std::string &model, const std::string &goal,
                        func::FuncOp network) {
   Plan plan;
   plan.model = model;
-  plan.board = targets.board;
+  plan.board = targets.board ? targets.board->name : "";
   plan.cluster = targets.cluster;
   plan.goal = goal;
   for (explore::NodeResult &run : result.nodes) {

@@ -3,7 +3,7 @@
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Generator/Actor.h"
 #include "rhizome/Package/Package.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -146,7 +146,7 @@ private:
 } // namespace
 
 Expected<explore::Steering> planbuild::readSteering(const std::string &path) {
-  Expected<std::string> text = readFile(path);
+  Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
   return SteeringReader(path, *text).run();

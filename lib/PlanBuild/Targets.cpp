@@ -101,7 +101,6 @@ static void addLink(Targets &targets, const Link &link) {
 
 llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
   Targets targets;
-  targets.board = request.board;
   if (!request.cluster.empty()) {
     llvm::Expected<Cluster> cluster = loadCluster(request.cluster);
     if (!cluster)
@@ -128,7 +127,7 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
     }
     return targets;
   }
-  std::optional<Board> board;
+  std::optional<Board> &board = targets.board;
   if (!request.board.empty()) {
     llvm::Expected<Board> loaded = loadBoard(request.board);
     if (!loaded)

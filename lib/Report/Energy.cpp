@@ -2,7 +2,7 @@
 // An estimate of the energy from counts. The model and its sources are one
 // data file; nothing here was measured, and the page says so.
 #include "rhizome/Report/Report.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 
 using namespace llvm;
@@ -14,7 +14,7 @@ Expected<json::Object> report::energyOf(const json::Object &plan,
   if (!folder)
     return folder.takeError();
   std::string path = *folder + "/report/energy.json";
-  Expected<std::string> text = readFile(path);
+  Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
   Expected<json::Value> parsed = parseJson(*text);

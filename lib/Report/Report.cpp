@@ -210,6 +210,7 @@ Error report::write(const Package &package) {
   Expected<std::string> page = render(package);
   if (!page)
     return page.takeError();
+  // In the package, whose files are no links, or in the folder of its results.
   if (Error error = package.makeResults())
     return error;
   return writeAtomically(pageOf(package), *page);
@@ -235,6 +236,17 @@ Error report::measureBaseline(const Package &package, StringRef model) {
                              absolute.str().str(), target.str().str()},
                             results, log))
     return error;
-  sys::fs::remove(log);
+  return removeTree(log);
+}
+
+Error report::writeInto(PackageWriter &writer,
+                        std::vector<std::string> &notes) {
+  Expected<Package> package = Package::open(writer.dir(), Changes::Ignore);
+  if (!package)
+    return package.takeError();
+  Expected<std::string> page = render(*package);
+  if (page)
+    return writer.writeFile("report.html", *page);
+  notes.push_back("report.html is not written: " + toString(page.takeError()));
   return Error::success();
 }

@@ -57,7 +57,8 @@ std::string sim::benchText(const PlannedNode &node,
                            const BenchOptions &options) {
   std::string text, ports, done, wrong;
   raw_string_ostream os(text), dut(ports);
-  const std::string prefix = options.checks ? "rhz_tb_" : "";
+  const std::string prefix = options.checks ? "rhz_tb_" : "",
+                    ending = options.checks ? ".hex" : kBeats;
   uint64_t seed = options.seed % 1000000;
   os << "`timescale 1ns/1ps\nmodule rhz_tb;\n"
         "  logic clk = 1'b0, rst_n = 1'b0;\n"
@@ -81,7 +82,7 @@ std::string sim::benchText(const PlannedNode &node,
     if (!isInput)
       os << ".Hang(" << options.hang << "), ";
     os << (isInput || !options.checks ? ".File(\"" : ".Want(\"") << prefix
-       << (isInput ? "in" : "out") << k << ".hex\"))\n    u_" << p.port
+       << (isInput ? "in" : "out") << k << ending << "\"))\n    u_" << p.port
        << " (.clk_i(clk), .rst_ni(rst_n)";
     const char *valid = isInput ? "o" : "i", *ready = isInput ? "i" : "o";
     os << ", .tvalid_" << valid << "(" << p.port << "_tvalid), .tready_"
@@ -110,8 +111,8 @@ std::string sim::benchText(const PlannedNode &node,
     os << "  rhz_tb_memory #(.Width(" << m.dataWidth << "), .Beats("
        << bankBytes(node, m) / (m.dataWidth / 8) << "), .Latency(20), .Stalls("
        << options.stallsIn << "), .Seed(" << seed * 16 + k + 5 << "), .Writes("
-       << m.writes() << "), .File(\"" << prefix << "memory" << k
-       << ".hex\"))\n    u_" << m.port << " (.clk_i(clk), .rst_ni(rst_n)";
+       << m.writes() << "), .File(\"" << prefix << "memory" << k << ending
+       << "\"))\n    u_" << m.port << " (.clk_i(clk), .rst_ni(rst_n)";
     for (const MemorySignal &signal : memorySignals(m)) {
       os << ", ." << signal.name << "_" << (signal.isInput ? "o" : "i") << "("
          << m.port << "_" << signal.name << ")";

@@ -20,6 +20,8 @@ using namespace llvm;
 using namespace rhizome;
 
 namespace {
+/// What a rank tells of its progress, in the run's folder.
+constexpr const char *kProgress = "progress.txt";
 constexpr int64_t kFewestFrames = 24, kFramesPerNode = 4;
 
 /// The program of a rank, next to ours.
@@ -183,8 +185,67 @@ Expected<std::vector<std::string>> ranksCommand(const Package &package,
       std::to_string(package.plan().nodes.size() + 1)};
   if (!hostfile.empty())
     command.insert(command.end(), {"--hostfile", hostfile});
+  else // all on this machine: nothing is heard from elsewhere
+    command.insert(command.end(), {"--mca", "oob_tcp_if_include", "lo", "--mca",
+                                   "btl", "self,vader"});
   command.insert(command.end(), {*rank, dir.str().str(), folder});
   return command;
+}
+
+/// Files of MPI's own for one run: its sockets and the memory that ranks share.
+class MpiFolder {
+public:
+  static Expected<MpiFolder> make() {
+    MpiFolder made;
+    if (Error error = makeTemporaryFolder("rhizome-mpi").moveInto(made.path))
+      return std::move(error);
+    return std::move(made);
+  }
+  MpiFolder(MpiFolder &&) = default;
+  ~MpiFolder() {
+    if (!path.empty())
+      consumeError(removeTree(path));
+  }
+  std::string path;
+
+private:
+  MpiFolder() = default;
+};
+
+/// Options of the launcher: what MPI writes lies in this folder.
+void keepIn(const std::string &folder, std::vector<std::string> &arguments) {
+  arguments.insert(arguments.begin(),
+                   {"--mca", "orte_tmpdir_base", folder, "--mca",
+                    "btl_vader_backing_directory", folder});
+}
+
+/// What the launcher and the ranks may do: MPI connects them by sockets.
+Expected<std::optional<Confinement>>
+ranksConfinement(const Package &package,
+                 const std::vector<std::string> &folders,
+                 const std::string &rank) {
+  SmallString<256> dir(package.dir());
+  if (std::error_code error = sys::fs::make_absolute(dir))
+    return errorCodeToError(error);
+  Expected<KeptFiles> kept = KeptFiles::ofUser("simulators");
+  if (!kept)
+    return kept.takeError();
+  Confinement wanted;
+  wanted.writable = folders;
+  wanted.readable = {dir.str().str(), kept->folder()};
+  wanted.tools = {rank};
+  wanted.hasNetwork = true;
+  return package.confinement(std::move(wanted));
+}
+
+/// Shows what a rank has written there since `shown`.
+void showProgress(const std::string &path, size_t &shown) {
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return consumeError(text.takeError());
+  if (text->size() > shown)
+    errs() << StringRef(*text).substr(shown);
+  shown = text->size();
 }
 
 Error runRanks(const Package &package, const std::string &folder,
@@ -199,10 +260,26 @@ Error runRanks(const Package &package, const std::string &folder,
   process.arguments.assign(command->begin() + 1, command->end());
   process.folder = folder;
   process.log = log;
+  Expected<MpiFolder> own = MpiFolder::make();
+  if (!own)
+    return own.takeError();
+  // Ranks on other machines are started by ssh, which is the user's.
+  if (options.hostfile.empty()) {
+    keepIn(own->path, process.arguments);
+    if (Error error = ranksConfinement(package, {own->path, folder},
+                                       (*command)[command->size() - 3])
+                          .moveInto(process.confinement))
+      return error;
+  }
   ProcessRunner runner(1);
   if (Error error = runner.start(process))
     return error;
-  runner.wait();
+  size_t shown = 0;
+  while (!runner.wait(std::chrono::milliseconds(100)))
+    if (options.progress)
+      showProgress(folder + "/" + kProgress, shown);
+  if (options.progress)
+    showProgress(folder + "/" + kProgress, shown);
   if (process.status == 0)
     return Error::success();
   const Plan &plan = package.plan();
@@ -220,11 +297,12 @@ Error checkLinks(const Package &package) {
 /// The nodes' designs as libraries; adds to the build time.
 Expected<json::Array> buildLibraries(const Package &package,
                                      std::vector<KeptFiles::Held> &held,
-                                     double &seconds) {
+                                     double &seconds,
+                                     const WaitNotice &onWait) {
   json::Array libraries;
   for (const PlannedNode &node : package.plan().nodes) {
     Expected<sim::Simulator> model =
-        sim::buildModel(package, node, !node.nodeTop.empty());
+        sim::buildModel(package, node, !node.nodeTop.empty(), onWait);
     if (!model)
       return createStringError("%s: %s", node.name.c_str(),
                                toString(model.takeError()).c_str());
@@ -240,21 +318,19 @@ Error writeRun(const std::string &folder, const Plan &plan,
                json::Array libraries, int64_t frames, int64_t total,
                bool measure, const ClusterOptions &options) {
   std::string run;
-  raw_string_ostream(run) << json::Value(json::Object{
-      {"libraries", std::move(libraries)},
-      {"frames", frames},
-      {"total", total},
-      {"latency", measure},
-      {"seed", int64_t(options.seed)},
-      {"patience_ps", patience(plan, options.loss)},
-      {"loss", options.loss},
-      {"reorder", options.reorder},
-      {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
-      // Our own standard error, for the rank on this machine: mpirun's messages
-      // there are kept in a log.
-      {"progress", options.progress
-                       ? "/proc/" + std::to_string(getpid()) + "/fd/2"
-                       : std::string()}});
+  raw_string_ostream(run) << json::Value(
+      json::Object{{"libraries", std::move(libraries)},
+                   {"frames", frames},
+                   {"total", total},
+                   {"latency", measure},
+                   {"seed", int64_t(options.seed)},
+                   {"patience_ps", patience(plan, options.loss)},
+                   {"loss", options.loss},
+                   {"reorder", options.reorder},
+                   {"reorder_delay_ps", int64_t(options.reorderDelayUs * 1e6)},
+                   // Of the host's rank; mpirun's messages are kept in a log.
+                   {"progress", options.progress ? folder + "/" + kProgress
+                                                 : std::string()}});
   return writeBytes(folder + "/run.json", run);
 }
 
@@ -309,7 +385,7 @@ Expected<ClusterResult> rhizome::simulateCluster(
   ClusterResult result;
   std::vector<KeptFiles::Held> held;
   Expected<json::Array> libraries =
-      buildLibraries(package, held, result.buildSeconds);
+      buildLibraries(package, held, result.buildSeconds, options.onWait);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = sim::makeRunFolder(package, "cluster");
@@ -334,7 +410,8 @@ Expected<ClusterResult> rhizome::simulateCluster(
   if (Error error = readOutputs(*folder, frames.size(), outputs, result))
     return error;
   fillStatistics(plan, report, total + options.measure, result);
-  sys::fs::remove_directories(*folder);
+  if (Error error = removeTree(*folder))
+    return std::move(error);
   return result;
 }
 
@@ -344,12 +421,7 @@ static Expected<std::string> rankFolder(const Package &package,
                                         const ClusterOptions &options) {
   if (!options.hostfile.empty())
     return sim::makeRunFolder(package, "mpi");
-  SmallString<128> made;
-  if (std::error_code error =
-          sys::fs::createUniqueDirectory("rhizome-ranks", made))
-    return createStringError(error, "cannot make a folder for the ranks: %s",
-                             error.message().c_str());
-  return made.str().str();
+  return makeTemporaryFolder("rhizome-ranks");
 }
 
 Expected<RankJob> rhizome::rankJob(const Package &package,
@@ -361,7 +433,7 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
   if (Error error = ranksCommand(package, "", options.hostfile).takeError())
     return error;
   Expected<json::Array> libraries =
-      buildLibraries(package, job.held, job.buildSeconds);
+      buildLibraries(package, job.held, job.buildSeconds, options.onWait);
   if (!libraries)
     return libraries.takeError();
   Expected<std::string> folder = rankFolder(package, options);
@@ -375,15 +447,27 @@ Expected<RankJob> rhizome::rankJob(const Package &package,
       ranksCommand(package, *folder, options.hostfile);
   if (!command)
     return command.takeError();
+  const std::string rank = (*command)[command->size() - 3];
   job.command = std::move(*command);
   job.command.push_back("--serve");
+  if (!options.hostfile.empty())
+    return job;
+  std::vector<std::string> arguments(job.command.begin() + 1,
+                                     job.command.end());
+  job.command.resize(1);
+  keepIn(job.folder, arguments);
+  llvm::append_range(job.command, arguments);
+  if (Error error = ranksConfinement(package, {job.folder}, rank)
+                        .moveInto(job.confinement))
+    return std::move(error);
   return job;
 }
 
 Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
-                                            const PlannedNode &node) {
+                                            const PlannedNode &node,
+                                            const WaitNotice &onWait) {
   Expected<sim::Simulator> model =
-      sim::buildModel(package, node, /*withEndpoint=*/false);
+      sim::buildModel(package, node, /*withEndpoint=*/false, onWait);
   if (!model)
     return model.takeError();
   return NodeModel{std::move(model->program), std::move(model->held)};

@@ -7,6 +7,7 @@
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <unistd.h>
@@ -46,32 +47,39 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
+  // So many of our LUTs and cycles take Icarus a second.
+  constexpr double kWork = 8e5;
+  if (options.onWait) {
+    const double cycles =
+        double(plan.predicted.latencyCycles) +
+        double(plan.predicted.intervalCycles) * double(prepared.frames);
+    options.onWait(formatv(
+        "simulating {0} frames with four states in Icarus, about {1:f0} s, a "
+        "hundred times as long as without …",
+        prepared.frames,
+        1 + cycles * double(std::max<int64_t>(plan.predicted.lut, 1)) / kWork));
+  }
   Expected<std::string> folder = makeRunFolder(package, "icarus");
   if (!folder)
     return folder.takeError();
   std::string run = *folder;
 
-  // Images are opened relative to where vvp runs, so they are linked there, and
-  // the sources too, because iverilog's own driver cannot quote every path.
-  std::error_code error;
-  for (sys::fs::directory_iterator it(package.rtlPath(node), error), end;
-       it != end && !error; it.increment(error)) {
-    StringRef name = sys::path::filename(it->path());
-    SmallString<256> from(it->path());
-    sys::fs::make_absolute(from);
-    if (!name.ends_with(".sv") && !name.ends_with(".f"))
-      sys::fs::create_link(from, run + "/" + name);
-  }
+  // Images are opened relative to where vvp runs. Our own files have other
+  // endings than a package's.
+  if (Error failure = package.copyImages(node, run))
+    return std::move(failure);
+  if (Error failure = writeSources(run, *sources))
+    return std::move(failure);
   for (auto [k, bytes] : llvm::enumerate(prepared.inputs))
     if (Error failure =
-            writeBytes(run + "/in" + std::to_string(k) + ".hex",
+            writeBytes(run + "/in" + std::to_string(k) + kBeats,
                        hexLines(bytes, node.inputs[k].dataWidth / 8)))
       return failure;
   for (auto [k, port] : llvm::enumerate(node.memoryPorts))
     if (Expected<std::string> text = bankText(package.dir(), node, port); !text)
       return text.takeError();
     else if (Error failure = writeBytes(
-                 run + "/memory" + std::to_string(k) + ".hex", *text))
+                 run + "/memory" + std::to_string(k) + kBeats, *text))
       return failure;
   if (Error failure =
           writeBytes(run + "/rhz_tb.sv",
@@ -82,20 +90,29 @@ Expected<SimResult> sim::runIcarus(const Package &package,
     return failure;
   std::vector<std::string> args = {"-g2012", "-o",     "sim.vvp",
                                    "-s",     "rhz_tb", "rhz_tb.sv"};
-  std::vector<std::string> files;
-  for (const std::string &file : benchFiles(node))
-    files.push_back(*data + "/sim/" + file);
-  files.insert(files.end(), sources->paths.begin(), sources->paths.end());
-  for (const std::string &path : files) {
-    std::string name = sys::path::filename(path).str();
-    if (std::error_code failure = sys::fs::create_link(path, run + "/" + name))
-      return createStringError(failure, "cannot link '%s': %s", path.c_str(),
-                               failure.message().c_str());
-    args.push_back(std::move(name));
+  for (const std::string &file : benchFiles(node)) {
+    Expected<std::string> text = readFile(*data + "/sim/" + file);
+    if (!text)
+      return text.takeError();
+    if (Error failure = writeBytes(run + "/" + file, *text))
+      return std::move(failure);
+    args.push_back(file);
   }
-  if (Error failure = runTool("iverilog", args, run, run + "/build.log"))
+  args.insert(args.end(), sources->paths.begin(), sources->paths.end());
+  Confinement wanted;
+  wanted.writable = {run};
+  Expected<std::optional<Confinement>> building = package.confinement(wanted),
+                                       running = simulatorConfinement(
+                                           package, node, run);
+  if (Error failure = joinErrors(building.takeError(), running.takeError()))
+    return std::move(failure);
+  if (Error failure =
+          runTool("iverilog", args, run, run + "/build.log",
+                  /*showErrors=*/false, Addresses::Random, *building))
     return failure;
-  if (Error failure = runTool("vvp", {"-n", "sim.vvp"}, run, run + "/log.txt"))
+  if (Error failure =
+          runTool("vvp", {"-n", "sim.vvp"}, run, run + "/log.txt",
+                  /*showErrors=*/false, Addresses::Random, *running))
     return failure;
   Expected<std::string> log = readFile(run + "/log.txt");
   if (!log)
@@ -118,7 +135,7 @@ Expected<SimResult> sim::runIcarus(const Package &package,
   result.outputs.resize(prepared.frames);
   for (auto [k, port] : llvm::enumerate(node.outputs)) {
     Expected<std::string> text =
-        readFile(run + "/out" + std::to_string(k) + ".hex");
+        readFile(run + "/out" + std::to_string(k) + kBeats);
     if (!text)
       return text.takeError();
     unsigned beatBytes = port.dataWidth / 8;
@@ -135,6 +152,7 @@ Expected<SimResult> sim::runIcarus(const Package &package,
       result.outputs[f].push_back(
           unpackFrame(bytes->data() + f * frameBytes, port));
   }
-  sys::fs::remove_directories(run);
+  if (Error failure = removeTree(run))
+    return std::move(failure);
   return result;
 }

@@ -7,6 +7,7 @@
 #include "rhizome/Support/KeptFiles.h"
 #include "rhizome/Support/Tools.h"
 #include <map>
+#include <optional>
 
 namespace rhizome::sim {
 /// Frames in the border's bytes: [port] -> all frames one after the other.
@@ -15,7 +16,8 @@ struct Prepared {
   int64_t frames = 0; ///< given by the caller
 };
 
-/// Absolute paths and contents of the simulated files.
+/// The simulated files: contents, and the paths of copies below a run folder,
+/// in its folder 'design', where nothing of ours is.
 struct Sources {
   std::vector<std::string> paths;
   std::vector<std::string> texts;
@@ -23,6 +25,15 @@ struct Sources {
 llvm::Expected<Sources> readSources(const Package &package,
                                     const PlannedNode &node,
                                     const SimOptions &options);
+
+/// Writes the copies.
+llvm::Error writeSources(const std::string &folder, const Sources &sources);
+
+/// The simulator of a design starts no program. It writes in `folder`, where
+/// its frames are, and reads the package's images and segments.
+llvm::Expected<std::optional<Confinement>>
+simulatorConfinement(const Package &package, const PlannedNode &node,
+                     const std::string &folder);
 
 /// The simulated top module.
 inline const std::string &topOf(const PlannedNode &node,
@@ -50,8 +61,14 @@ struct Simulator {
 /// A node's design as a shared library with the interface of
 /// data/sim/rhz_model.h, `withEndpoint` as rhz_node. Nodes that share files
 /// share the library.
-llvm::Expected<Simulator>
-buildModel(const Package &package, const PlannedNode &node, bool withEndpoint);
+llvm::Expected<Simulator> buildModel(const Package &package,
+                                     const PlannedNode &node, bool withEndpoint,
+                                     const WaitNotice &onWait);
+
+/// Waveforms are written in the run folder, and taken from there to where the
+/// user wants them, also after a failure.
+std::string waveIn(const std::string &run, llvm::StringRef trace);
+llvm::Error takeWave(const std::string &wave, llvm::StringRef trace);
 
 /// What a bench reports: lines "key value"; "error text" may repeat.
 struct Report {

@@ -4,6 +4,7 @@
 #include "Run.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <algorithm>
@@ -13,22 +14,38 @@
 using namespace llvm;
 using namespace rhizome;
 
+/// The names of files of several folders, without a name twice.
+static std::vector<std::string> namesOf(ArrayRef<std::string> files) {
+  std::vector<std::string> names, folders;
+  for (const std::string &file : files) {
+    const std::string folder = sys::path::parent_path(file).str();
+    auto at = llvm::find(folders, folder);
+    if (at == folders.end())
+      at = folders.insert(at, folder);
+    names.push_back("design/" + std::to_string(at - folders.begin()) + "/" +
+                    sys::path::filename(file).str());
+  }
+  return names;
+}
+
 Expected<sim::Sources> sim::readSources(const Package &package,
                                         const PlannedNode &node,
                                         const SimOptions &options) {
   Sources sources;
-  SmallString<256> folder(package.rtlPath(node));
-  if (std::error_code error = sys::fs::make_absolute(folder))
-    return errorCodeToError(error);
-  std::vector<std::string> files = node.simulationModels;
-  files.insert(files.end(), node.rtl.begin(), node.rtl.end());
-  for (std::string &file : files)
-    file = (folder + "/" + file).str();
-  if (options.design)
+  std::vector<std::string> files;
+  if (options.design) {
     files = options.design->files;
+    sources.paths = namesOf(files);
+  } else {
+    files = node.simulationModels;
+    files.insert(files.end(), node.rtl.begin(), node.rtl.end());
+    for (std::string &file : files) {
+      sources.paths.push_back("design/" + file);
+      file = package.rtlPath(node) + "/" + file;
+    }
+  }
   for (const std::string &file : files) {
-    sources.paths.push_back(file);
-    Expected<std::string> text = readFile(sources.paths.back());
+    Expected<std::string> text = readFile(file);
     if (!text)
       return text.takeError();
     sources.texts.push_back(std::move(*text));
@@ -36,26 +53,50 @@ Expected<sim::Sources> sim::readSources(const Package &package,
   return sources;
 }
 
+Error sim::writeSources(const std::string &folder, const Sources &sources) {
+  for (auto [path, text] : llvm::zip_equal(sources.paths, sources.texts)) {
+    if (Error error = makeFolders(folder, sys::path::parent_path(path)))
+      return error;
+    if (Error error = writeBytes(folder + "/" + path, text))
+      return error;
+  }
+  return Error::success();
+}
+
+Expected<std::optional<Confinement>>
+sim::simulatorConfinement(const Package &package, const PlannedNode &node,
+                          const std::string &folder) {
+  SmallString<256> rtl(package.rtlPath(node)),
+      segments(package.path("segments"));
+  for (SmallString<256> *path : {&rtl, &segments})
+    if (std::error_code error = sys::fs::make_absolute(*path))
+      return errorCodeToError(error);
+  Confinement wanted;
+  wanted.writable = {folder};
+  wanted.readable = {rtl.str().str(), segments.str().str()};
+  wanted.programs = Confinement::Programs::None;
+  return package.confinement(std::move(wanted));
+}
+
 Expected<std::string> sim::makeRunFolder(const Package &package,
                                          StringRef kind) {
   SmallString<256> results(package.results("sim"));
   if (std::error_code error = sys::fs::make_absolute(results))
     return errorCodeToError(error);
-  std::error_code error;
-  for (sys::fs::directory_iterator it(results, error), end; it != end && !error;
-       it.increment(error)) {
+  if (Error error = package.makeResults("sim"))
+    return std::move(error);
+  for (const std::string &entry : namesIn(results)) {
     pid_t pid = 0;
-    StringRef name = sys::path::filename(it->path());
+    StringRef name = entry;
     if (!name.rsplit('-').second.getAsInteger(10, pid) && pid > 0 &&
-        sys::fs::is_directory(it->path()) &&
+        sys::fs::is_directory(results + "/" + name) &&
         (pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH)))
-      sys::fs::remove_directories(it->path());
+      if (Error error = package.removeResult("sim/" + entry))
+        return std::move(error);
   }
   std::string path = (results + "/" + kind + "-" + Twine(getpid())).str();
-  if (std::error_code error =
-          sys::fs::create_directories(path, true, sys::fs::all_all))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             path.c_str(), error.message().c_str());
+  if (Error error = makeNewFolder(path))
+    return std::move(error);
   return path;
 }
 

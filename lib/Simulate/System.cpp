@@ -2,6 +2,7 @@
 // Runs the system of a kernel's package: frames become groups in buffers of a
 // simulated memory, as a host lays them out, and results come from there.
 #include "Run.h"
+#include "rhizome/Package/SystemGroups.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
 #include "rhz_memory.h"
@@ -14,16 +15,21 @@
 using namespace llvm;
 using namespace rhizome;
 
+static rhz::MemoryTiming timingOf(const PlannedNode &node,
+                                  const PlannedSystem &system,
+                                  const PlannedMover &port) {
+  const PlannedMemory &m = *node.memory(system.memory);
+  return rhz::MemoryTiming::of({m.banks, m.bytesPerS, m.latencyNs,
+                                m.turnaroundNs, m.refreshEveryNs, m.refreshNs},
+                               port.dataWidth / 8, node.clockMhz);
+}
+
 std::string sim::systemHeader(const PlannedNode &node,
                               const PlannedSystem &system) {
   std::string reads, writes, banks;
   int64_t count[2] = {0, 0};
-  const PlannedMemory &m = *node.memory(system.memory);
   for (const PlannedMover &port : system.ports) {
-    auto t =
-        rhz::MemoryTiming::of({m.banks, m.bytesPerS, m.latencyNs,
-                               m.turnaroundNs, m.refreshEveryNs, m.refreshNs},
-                              port.dataWidth / 8, node.clockMhz);
+    const rhz::MemoryTiming t = timingOf(node, system, port);
     (port.isWrite ? writes : reads) +=
         " X(" + std::to_string(count[port.isWrite]++) + ", " + port.port + ")";
     raw_string_ostream(banks)
@@ -93,7 +99,12 @@ Expected<SimResult> sim::runSystem(const Package &package,
   const bool measure = options.measure && !options.stallsIn &&
                        !options.stallsOut && options.trace.empty();
   Shares shares{prepared.frames, system.units, 0};
-  shares.places = std::max(shares.each(), measure ? system.settledGroups() : 1);
+  shares.places = std::max(
+      shares.each(),
+      measure
+          ? measuredGroups(system, node.predicted.intervalCycles,
+                           timingOf(node, system, system.ports[0]).refreshEvery)
+          : 1);
   const int64_t lanes = plan.kernel->lanes;
   std::vector<std::string> args = {
       "--stalls", std::to_string(std::max(options.stallsIn, options.stallsOut)),
@@ -103,7 +114,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
       "--report", run + "/report.txt"};
   if (!trace.empty())
     args.insert(args.end(),
-                {"--trace", trace.str().str(), "--half-ps",
+                {"--trace", waveIn(run, trace), "--half-ps",
                  std::to_string(std::llround(500000 / plan.clockMhz))});
   // High addresses, too.
   std::map<int64_t, int64_t> next;
@@ -146,7 +157,14 @@ Expected<SimResult> sim::runSystem(const Package &package,
   args.push_back("+verilator+rand+reset+2");
   args.push_back("+verilator+seed+" +
                  std::to_string(options.seed % 2147483646 + 1));
-  if (Error error = runTool(simulator->program, args, run, run + "/log.txt"))
+  Expected<std::optional<Confinement>> confinement =
+      simulatorConfinement(package, node, run);
+  if (!confinement)
+    return confinement.takeError();
+  Error failed = runTool(simulator->program, args, run, run + "/log.txt",
+                         /*showErrors=*/false, Addresses::Random, *confinement);
+  if (Error error =
+          joinErrors(std::move(failed), takeWave(waveIn(run, trace), trace)))
     return error;
   Expected<Report> report = readReport(run + "/report.txt");
   if (!report)
@@ -194,6 +212,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
       }
     }
   }
-  sys::fs::remove_directories(run);
+  if (Error error = removeTree(run))
+    return std::move(error);
   return result;
 }

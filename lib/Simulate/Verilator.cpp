@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <chrono>
@@ -109,6 +110,9 @@ std::string blocksOf(ArrayRef<std::string> paths, ArrayRef<std::string> texts) {
   return blocks.empty() ? "" : "`verilator_config\n" + blocks;
 }
 
+/// Of SystemVerilog, that Verilator and a compiler make a simulator of.
+constexpr double kBytesPerSecond = 10000;
+
 /// What stands around a design: a program that runs frames through it, or a
 /// library that lets another program do so.
 struct Bench {
@@ -133,6 +137,46 @@ std::string traceOption(const SimOptions &options) {
   if (options.trace.empty())
     return "";
   return StringRef(options.trace).ends_with(".fst") ? "--trace-fst" : "--trace";
+}
+
+/// The compiler's results for parts that many simulators have in common, such
+/// as those of Verilator's library, which ccache keeps. They are apart from the
+/// user's: whatever builds a simulator writes there, and only simulators, which
+/// are confined, consist of it.
+struct Objects {
+  std::string folder;
+  std::vector<std::string> environment;
+};
+
+Expected<Objects> objectsOfUser() {
+  Expected<std::string> cache = userCache();
+  if (!cache)
+    return cache.takeError();
+  SmallString<256> folder(*cache + "/objects");
+  if (std::error_code error = sys::fs::make_absolute(folder))
+    return errorCodeToError(error);
+  if (Error error = makeFolders(folder))
+    return std::move(error);
+  const std::string path = folder.str().str();
+  return Objects{
+      path,
+      {"CCACHE_DIR=" + path, "CCACHE_TEMPDIR=" + path + "/tmp",
+       "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) + "M"}};
+}
+
+/// Roughly, from what Verilator and the compiler take for our designs; with
+/// traces everything is compiled twice as long.
+std::string buildNotice(const PlannedNode &node, ArrayRef<std::string> texts,
+                        bool isTraced) {
+  size_t bytes = 0;
+  for (const std::string &text : texts)
+    bytes += text.size();
+  const double seconds =
+      (5 + double(bytes) / kBytesPerSecond) * (isTraced ? 2 : 1);
+  return formatv(
+      "building the simulator of {0}, about {1:f0} s; it is kept for "
+      "later runs …",
+      node.name, seconds);
 }
 
 Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
@@ -187,32 +231,24 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   result.program = kept->path(name);
   if ((result.held = kept->take(name)))
     return result;
+  if (options.onWait)
+    options.onWait(buildNotice(node, sources->texts, !traced.empty()));
   auto start = std::chrono::steady_clock::now();
   Expected<std::string> folder = sim::makeRunFolder(package, "build");
   if (!folder)
     return folder.takeError();
   std::string work = *folder;
   // Verilator expands variables in paths, and GNU make splits paths at white
-  // space and knows functions. So copies are built elsewhere unless the path is
+  // space and knows functions. So it is built elsewhere unless the path is
   // plain.
   bool elsewhere = any_of(work, [](char c) {
     return isASCII(c) && !isAlnum(c) && !StringRef("/_.+-").contains(c);
   });
-  if (elsewhere) {
-    SmallString<128> plain;
-    if (std::error_code error =
-            sys::fs::createUniqueDirectory("rhizome-build", plain))
-      return createStringError(error,
-                               "cannot make a temporary folder '%s': %s; "
-                               "TMPDIR says where",
-                               plain.c_str(), error.message().c_str());
-    work = plain.str().str();
-    for (auto [path, text] : llvm::zip_equal(sources->paths, sources->texts)) {
-      path = (work + "/" + sys::path::filename(path)).str();
-      if (Error error = writeBytes(path, text))
-        return error;
-    }
-  }
+  if (elsewhere)
+    if (Error error = makeTemporaryFolder("rhizome-build").moveInto(work))
+      return std::move(error);
+  if (Error error = writeSources(work, *sources))
+    return std::move(error);
   for (const auto &[name, text] : files)
     if (Error error = writeBytes(work + "/" + name, text))
       return error;
@@ -264,16 +300,26 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   args.push_back(bench.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = work + "/build.log";
-  if (Error error = runTool("verilator", args, work, log))
+  Expected<Objects> objects = objectsOfUser();
+  if (!objects)
+    return objects.takeError();
+  Confinement wanted;
+  wanted.writable = {work, objects->folder};
+  Expected<std::optional<Confinement>> confinement =
+      package.confinement(std::move(wanted));
+  if (!confinement)
+    return confinement.takeError();
+  if (Error error = runTool("verilator", args, work, log,
+                            /*showErrors=*/false, Addresses::Random,
+                            *confinement, objects->environment))
     return error;
   Expected<KeptFiles::Held> held =
       kept->put(name, [&](const std::string &path) -> Error {
-        std::error_code error = sys::fs::copy_file(work + "/obj/sim", path);
-        if (!error)
-          error = sys::fs::setPermissions(path, sys::fs::all_read |
-                                                    sys::fs::all_exe |
-                                                    sys::fs::owner_write);
-        if (error)
+        if (Error error = copyFile(work + "/obj/sim", path))
+          return error;
+        if (std::error_code error = sys::fs::setPermissions(
+                path,
+                sys::fs::all_read | sys::fs::all_exe | sys::fs::owner_write))
           return createStringError(error, "cannot make the simulator '%s': %s",
                                    path.c_str(), error.message().c_str());
         return Error::success();
@@ -281,13 +327,24 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   if (!held)
     return held.takeError();
   result.held = std::move(*held);
-  sys::fs::remove_directories(work);
-  sys::fs::remove_directories(*folder);
+  for (const std::string &done : {work, *folder})
+    if (Error error = removeTree(done))
+      return std::move(error);
   result.buildSeconds = secondsSince(start);
   return result;
 }
 
 } // namespace
+
+std::string sim::waveIn(const std::string &run, StringRef trace) {
+  return run + "/wave" + sys::path::extension(trace).str();
+}
+
+Error sim::takeWave(const std::string &wave, StringRef trace) {
+  if (trace.empty() || !sys::fs::exists(wave))
+    return Error::success();
+  return copyFile(wave, trace);
+}
 
 Expected<sim::Report> sim::readReport(const std::string &path) {
   Expected<std::string> text = readFile(path);
@@ -317,8 +374,10 @@ Expected<sim::Simulator> sim::buildSystem(const Package &package,
 
 Expected<sim::Simulator> sim::buildModel(const Package &package,
                                          const PlannedNode &node,
-                                         bool withEndpoint) {
+                                         bool withEndpoint,
+                                         const WaitNotice &onWait) {
   SimOptions options;
+  options.onWait = onWait;
   if (withEndpoint) {
     // The same files, another module on top.
     PlannedNode wrapped = package.plan().owner(node);
@@ -332,19 +391,29 @@ Expected<sim::Simulator> sim::buildModel(const Package &package,
                portsHeader(owner));
 }
 
-Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package) {
+Expected<SimulatorProgram> rhizome::buildSimulator(const Package &package,
+                                                   const WaitNotice &onWait) {
+  SimOptions options;
+  options.onWait = onWait;
   const Plan &plan = package.plan();
   const PlannedNode &node = plan.nodes.front();
   Expected<sim::Simulator> built =
-      build(package, node, {}, kHarness, plan.predicted.intervalCycles,
+      build(package, node, options, kHarness, plan.predicted.intervalCycles,
             portsHeader(node));
   if (!built)
     return built.takeError();
   SmallString<256> rtl(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(rtl))
     return errorCodeToError(error);
+  // Where it writes, the caller adds.
+  Expected<std::optional<Confinement>> confinement =
+      sim::simulatorConfinement(package, node, "");
+  if (!confinement)
+    return confinement.takeError();
+  if (*confinement)
+    (*confinement)->writable.clear();
   return SimulatorProgram{built->program, rtl.str().str(), sim::hangLimit(plan),
-                          std::move(built->held)};
+                          std::move(built->held), std::move(*confinement)};
 }
 
 /// Frames that a design that reads a memory has begun when the first of them
@@ -368,12 +437,11 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   const PlannedNode &node = plan.nodes.front();
   SmallString<256> trace(options.trace);
   if (!trace.empty()) {
-    std::error_code error = sys::fs::make_absolute(trace);
-    if (!error)
-      raw_fd_ostream(trace, error);
-    if (error)
+    if (std::error_code error = sys::fs::make_absolute(trace))
       return createStringError(error, "cannot write '%s': %s", trace.c_str(),
                                error.message().c_str());
+    if (Error error = writeBytes(trace, ""))
+      return std::move(error);
   }
   Expected<Simulator> simulator =
       build(package, node, options, kHarness, plan.predicted.intervalCycles,
@@ -421,9 +489,10 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--report",     run + "/report.txt"};
   if (plan.tasks.isKeptByFpga())
     args.insert(args.end(), {"--keeps", "1"});
+  const std::string wave = waveIn(run, trace);
   if (!trace.empty())
     args.insert(args.end(),
-                {"--trace", trace.str().str(), "--half-ps",
+                {"--trace", wave, "--half-ps",
                  std::to_string(std::llround(500000 / plan.clockMhz))});
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     std::string file = run + "/in" + std::to_string(k) + ".bin";
@@ -447,9 +516,20 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   SmallString<256> rtl(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(rtl))
     return errorCodeToError(error);
+  Expected<std::optional<Confinement>> confinement =
+      simulatorConfinement(package, node, run);
+  if (!confinement)
+    return confinement.takeError();
+  if (options.onWait && total > prepared.frames)
+    options.onWait(formatv("simulating {0} frames, the {1} that were asked for "
+                           "again and again, to measure the interval …",
+                           total, prepared.frames));
+  else if (options.onWait && !trace.empty())
+    options.onWait("simulating with waveforms, which is many times slower …");
   // The images are read relative to the RTL's folder.
-  if (Error error = runTool(simulator->program, args, rtl, run + "/log.txt",
-                            options.progress))
+  Error failed = runTool(simulator->program, args, rtl, run + "/log.txt",
+                         options.progress, Addresses::Random, *confinement);
+  if (Error error = joinErrors(std::move(failed), takeWave(wave, trace)))
     return error;
   Expected<Report> report = readReport(run + "/report.txt");
   if (!report)
@@ -485,6 +565,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
           reinterpret_cast<const uint8_t *>(bytes->data()) + f * frameBytes,
           node.outputs[k]));
   }
-  sys::fs::remove_directories(run);
+  if (Error error = removeTree(run))
+    return std::move(error);
   return result;
 }

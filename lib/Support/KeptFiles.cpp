@@ -52,12 +52,11 @@ Expected<KeptFiles> KeptFiles::ofUser(StringRef name) {
   if (!cache)
     return cache.takeError();
   SmallString<256> folder(*cache + "/" + name.str());
-  std::error_code error = sys::fs::make_absolute(folder);
-  if (!error)
-    error = sys::fs::create_directories(folder);
-  if (error)
+  if (std::error_code error = sys::fs::make_absolute(folder))
     return createStringError(error, "cannot make the folder '%s': %s",
                              folder.c_str(), error.message().c_str());
+  if (Error error = makeFolders(folder))
+    return std::move(error);
   return KeptFiles(folder.str().str(), keptBytes());
 }
 
@@ -68,7 +67,7 @@ std::string KeptFiles::path(StringRef name) const {
 /// True if the path names the open file.
 static bool isStillAt(int descriptor, const std::string &path) {
   struct stat open, named;
-  return fstat(descriptor, &open) == 0 && stat(path.c_str(), &named) == 0 &&
+  return fstat(descriptor, &open) == 0 && lstat(path.c_str(), &named) == 0 &&
          open.st_ino == named.st_ino && open.st_dev == named.st_dev;
 }
 
@@ -76,7 +75,7 @@ KeptFiles::Held KeptFiles::take(StringRef name) const {
   const std::string at = path(name);
   // Between opening a file and locking it another process may remove it.
   for (;;) {
-    int descriptor = open(at.c_str(), O_RDONLY | O_CLOEXEC);
+    int descriptor = open(at.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0)
       return nullptr;
     auto hold = std::make_shared<Hold>(descriptor);
@@ -109,7 +108,7 @@ KeptFiles::put(StringRef name,
     sys::fs::remove(aside);
     return error;
   }
-  int descriptor = open(aside.c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = open(aside.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0)
     return createStringError("'%s' cannot be read again", aside.c_str());
   auto hold = std::make_shared<Hold>(descriptor);
@@ -141,10 +140,11 @@ void KeptFiles::trim() const {
   std::vector<File> files;
   uint64_t sum = 0;
   std::error_code error;
-  for (sys::fs::directory_iterator it(where, error), end; it != end && !error;
-       it.increment(error)) {
+  for (sys::fs::directory_iterator it(where, error, /*follow_symlinks=*/false),
+       end;
+       it != end && !error; it.increment(error)) {
     sys::fs::file_status status;
-    if (sys::fs::status(it->path(), status) ||
+    if (sys::fs::status(it->path(), status, /*follow=*/false) ||
         status.type() != sys::fs::file_type::regular_file)
       continue;
     sum += status.getSize();
@@ -159,7 +159,7 @@ void KeptFiles::trim() const {
       return;
     if (isBeingWritten(sys::path::filename(file.path)))
       continue;
-    int descriptor = open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+    int descriptor = open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (descriptor < 0)
       continue;
     Hold hold(descriptor);

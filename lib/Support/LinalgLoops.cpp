@@ -9,6 +9,56 @@ using namespace mlir;
 using namespace rhizome::host;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral kWhat = "rhizome.check",
+                                     kRange = "rhizome.check_range";
+
+std::optional<Check> Check::of(Operation *op) {
+  auto what = op->getAttrOfType<StringAttr>(kWhat);
+  auto range = op->getAttrOfType<DenseI64ArrayAttr>(kRange);
+  if (!what || !range || range.size() != 2 || !isa<arith::SelectOp>(op))
+    return std::nullopt;
+  Check check{"", what.str(), range[0], range[1]};
+  op->getLoc()->walk([&](Location inner) {
+    auto named = dyn_cast<NameLoc>(inner);
+    if (!named)
+      return WalkResult::advance();
+    check.node = named.getName().str();
+    return WalkResult::interrupt();
+  });
+  return check;
+}
+
+std::string Check::message(int64_t value, int64_t element) const {
+  std::string text = "its " + what + " at element " + std::to_string(element) +
+                     " is " + std::to_string(value);
+  if (lo <= hi)
+    text +=
+        ", it must be from " + std::to_string(lo) + " to " + std::to_string(hi);
+  return text;
+}
+
+Value Scalars::checked(Value holds, Value v, Value instead, StringRef what,
+                       int64_t lo, int64_t hi) {
+  auto op = arith::SelectOp::create(b, loc, holds, v, instead);
+  op->setAttr(kWhat, b.getStringAttr(what));
+  op->setAttr(kRange, b.getDenseI64ArrayAttr({lo, hi}));
+  return op;
+}
+Value Scalars::within(Value v, int64_t lo, int64_t hi, StringRef what) {
+  Value holds = both(notLess(v, whole(lo)), notLess(whole(hi), v));
+  return checked(holds, v, whole(lo), what, lo, hi);
+}
+Value Scalars::divisor(Value v) {
+  Value holds =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, whole(0));
+  return checked(holds, v, whole(1), "divisor", 1, 0);
+}
 
 //===----------------------------------------------------------------------===//
 // Scalars
@@ -453,8 +503,9 @@ Value Loops::min(Value in, ArrayRef<bool> axes, bool isUnsigned) {
       [&](Scalars &s, ValueRange a) { return s.min(a[0], a[1], isUnsigned); });
 }
 
-Value Loops::argMax(Value in, ArrayRef<bool> axes, bool last, bool smallest) {
-  Value best = smallest ? min(in, axes) : max(in, axes);
+Value Loops::argMax(Value in, ArrayRef<bool> axes, bool last, bool smallest,
+                    bool isUnsigned) {
+  Value best = smallest ? min(in, axes, isUnsigned) : max(in, axes, isUnsigned);
   int64_t axis = llvm::find(axes, true) - axes.begin();
   int64_t none = last ? 0 : shapeOf(in)[axis] - 1;
   // The value if it is inside; elsewhere one that loses.

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <mutex>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -116,13 +117,25 @@ static void fixAddresses() {
 Error ProcessRunner::start(Process &process) {
   assert(!isFull() && "no room for another process");
   // Everything that the child needs is made before the fork.
-  std::vector<std::string> arguments = process.arguments;
-  arguments.insert(arguments.begin(), process.program);
+  std::optional<Cage> cage;
+  if (process.confinement)
+    if (Error error =
+            Cage::make(*process.confinement, process.program).moveInto(cage))
+      return error;
+  std::vector<std::string> arguments =
+      cage ? cage->words(process.folder) : std::vector<std::string>();
+  arguments.push_back(process.program);
+  const std::string program = arguments.front();
+  arguments.insert(arguments.end(), process.arguments.begin(),
+                   process.arguments.end());
   std::vector<char *> argv, environment;
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
   std::vector<std::string> given = process.environment;
+  if (cage)
+    given.insert(given.end(), cage->environment().begin(),
+                 cage->environment().end());
   for (char **entry = environ; *entry; ++entry)
     if (none_of(given, [&](StringRef own) {
           return StringRef(*entry).starts_with(
@@ -146,13 +159,18 @@ Error ProcessRunner::start(Process &process) {
     if (process.addresses == Addresses::Same)
       fixAddresses();
     int in = open("/dev/null", O_RDONLY);
-    int out = open(process.log.c_str(),
-                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int out = openNewFile(process.log.c_str());
     if (getppid() != parent || in < 0 || out < 0 || dup2(in, 0) < 0 ||
         dup2(out, 1) < 0 || (!process.showErrors && dup2(out, 2) < 0) ||
         chdir(process.folder.c_str()) != 0)
       _exit(126);
-    execve(process.program.c_str(), argv.data(), environment.data());
+    if (cage) {
+      // No file of ours is at hand either.
+      close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+      if (!cage->enter())
+        _exit(126);
+    }
+    execve(program.c_str(), argv.data(), environment.data());
     _exit(127);
   }
   if (pid < 0) {

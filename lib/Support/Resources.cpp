@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Files.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;
 using rhizome::Failure;
+
+/// True for a program in the folder bin of a build of rhizome's sources: only
+/// there does what lies beside the build belong to it.
+static bool isInBuildTree(StringRef program) {
+  SmallString<256> cache(sys::path::parent_path(program));
+  if (sys::path::filename(cache) != "bin")
+    return false;
+  sys::path::remove_filename(cache);
+  sys::path::append(cache, "CMakeCache.txt");
+  auto text = MemoryBuffer::getFile(cache);
+  return text &&
+         (*text)->getBuffer().contains("\nCMAKE_PROJECT_NAME:STATIC=rhizome\n");
+}
 
 /// A folder of ours; without it the installation is broken.
 static Expected<std::string> findFolder(const char *variable, StringRef inTree,
@@ -28,19 +40,17 @@ static Expected<std::string> findFolder(const char *variable, StringRef inTree,
   }
   static int anchor;
   std::string program = sys::fs::getMainExecutable(nullptr, &anchor);
-  for (StringRef relative : {inTree, installed}) {
-    SmallString<256> dir(sys::path::parent_path(program));
-    sys::path::append(dir, relative);
-    sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
-    if (good(dir))
-      return dir.str().str();
-  }
-  return ofKind(
-      Failure::Kind::Environment,
-      createStringError(
-          "the folder with '%s' lies neither at %s nor at %s from %s; set %s",
-          mustHold.str().c_str(), inTree.str().c_str(), installed.str().c_str(),
-          program.c_str(), variable));
+  const StringRef relative = isInBuildTree(program) ? inTree : installed;
+  SmallString<256> dir(sys::path::parent_path(program));
+  sys::path::append(dir, relative);
+  sys::path::remove_dots(dir, /*remove_dot_dot=*/true);
+  if (good(dir))
+    return dir.str().str();
+  return ofKind(Failure::Kind::Environment,
+                createStringError(
+                    "the folder with '%s' does not lie at %s from %s; set %s",
+                    mustHold.str().c_str(), relative.str().c_str(),
+                    program.c_str(), variable));
 }
 
 Expected<std::string> rhizome::dataDir() {
@@ -83,13 +93,37 @@ Error rhizome::checkIsFile(StringRef path) {
   }
 }
 
-Expected<std::string> rhizome::readFile(StringRef path) {
+Expected<std::unique_ptr<MemoryBuffer>> rhizome::mapFile(StringRef path,
+                                                         uint64_t most) {
   if (Error error = checkIsFile(path))
     return std::move(error);
-  auto buffer = MemoryBuffer::getFile(path);
+  sys::fs::file_status status;
+  if (!sys::fs::status(path, status) &&
+      status.type() == sys::fs::file_type::regular_file &&
+      status.getSize() > most)
+    return createStringError("cannot read '%s': it has %llu bytes, more than "
+                             "the %llu that such a file may have",
+                             path.str().c_str(),
+                             static_cast<unsigned long long>(status.getSize()),
+                             static_cast<unsigned long long>(most));
+  auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
+                                      /*RequiresNullTerminator=*/false);
   if (!buffer)
     return createStringError(buffer.getError(), "cannot read '%s': %s",
                              path.str().c_str(),
                              buffer.getError().message().c_str());
+  return std::move(*buffer);
+}
+
+Expected<std::string> rhizome::readFile(StringRef path) {
+  // What is copied must have room.
+  constexpr uint64_t kMost = uint64_t(4) << 30;
+  return readFile(path, kMost);
+}
+
+Expected<std::string> rhizome::readFile(StringRef path, uint64_t most) {
+  auto buffer = mapFile(path, most);
+  if (!buffer)
+    return buffer.takeError();
   return (*buffer)->getBuffer().str();
 }

@@ -9,17 +9,26 @@ std::string rhizome::meant(StringRef word,
                            unsigned letters) {
   std::string best;
   unsigned least = letters + 1;
-  for (const std::string &name : known)
-    if (unsigned d = word.edit_distance(name, true, least); d < least) {
+  // Of names as near as each other, one that begins with the word.
+  bool begins = false;
+  for (const std::string &name : known) {
+    const unsigned d = word.edit_distance_insensitive(name, true, letters + 1);
+    const bool longer = StringRef(name).starts_with_insensitive(word);
+    if (d < least || (d == least && d <= letters && longer && !begins)) {
       least = d;
       best = name;
+      begins = longer;
     }
-  if (best.empty()) {
+  }
+  // Otherwise the only one that begins with it, or ends with it.
+  for (bool atEnd : {false, true}) {
     std::vector<std::string> longer;
     for (const std::string &name : known)
-      if (!word.empty() && StringRef(name).starts_with(word))
+      if (!word.empty() &&
+          (atEnd ? StringRef(name).ends_with_insensitive(word)
+                 : StringRef(name).starts_with_insensitive(word)))
         longer.push_back(name);
-    if (longer.size() == 1)
+    if (best.empty() && longer.size() == 1)
       best = longer.front();
   }
   if (best.empty() && word.starts_with("--"))

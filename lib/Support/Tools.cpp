@@ -22,7 +22,9 @@ Expected<std::string> rhizome::findTool(StringRef program) {
 
 Error rhizome::runTool(StringRef program, ArrayRef<std::string> args,
                        StringRef cwd, StringRef log, bool showErrors,
-                       Addresses addresses) {
+                       Addresses addresses,
+                       const std::optional<Confinement> &confinement,
+                       std::vector<std::string> environment) {
   Expected<std::string> path = findTool(program);
   if (!path)
     return path.takeError();
@@ -32,6 +34,8 @@ Error rhizome::runTool(StringRef program, ArrayRef<std::string> args,
   Process process{file.str().str(), args.vec(), cwd.str(), log.str(),
                   showErrors};
   process.addresses = addresses;
+  process.confinement = confinement;
+  process.environment = std::move(environment);
   ProcessRunner runner(1);
   if (Error error = runner.start(process))
     return error;
@@ -56,33 +60,6 @@ Error rhizome::toolError(StringRef program, int status, StringRef log) {
   return createStringError("%s failed (status %d, log in '%s'): %s",
                            sys::path::filename(program).str().c_str(), status,
                            log.str().c_str(), tail.c_str());
-}
-
-Error rhizome::writeBytes(StringRef path, StringRef bytes) {
-  std::error_code error;
-  raw_fd_ostream os(path, error);
-  if (!error) {
-    os << bytes;
-    os.close();
-    error = os.error();
-    os.clear_error();
-  }
-  if (error)
-    return createStringError(error, "cannot write '%s': %s", path.str().c_str(),
-                             error.message().c_str());
-  return Error::success();
-}
-
-Error rhizome::writeAtomically(StringRef path, StringRef bytes) {
-  std::string aside = (path + ".tmp-" + Twine(getpid())).str();
-  if (Error error = writeBytes(aside, bytes))
-    return error;
-  if (std::error_code error = sys::fs::rename(aside, path)) {
-    sys::fs::remove(aside);
-    return createStringError(error, "cannot write '%s': %s", path.str().c_str(),
-                             error.message().c_str());
-  }
-  return Error::success();
 }
 
 Expected<std::string> rhizome::userCache() {

@@ -56,34 +56,73 @@ Error splitPorts(std::string &text) {
   return Error::success();
 }
 
-/// The netlist of the bitstream in `folder`, made once.
-Expected<std::string> decode(const std::string &folder,
-                             const std::string &bitstream) {
-  std::string path = folder + "/bitstream.v";
-  if (sys::fs::exists(path))
-    return path;
+/// The netlist of the bitstream in `folder`.
+Expected<std::string> decode(const Package &package, const std::string &folder,
+                             const Board &board) {
   Expected<std::string> unpack = findRouterTool("iceunpack");
   if (!unpack)
     return unpack.takeError();
   Expected<std::string> icebox = findRouterTool("icebox_vlog");
   if (!icebox)
     return icebox.takeError();
-  std::string bits = folder + "/unpacked.txt", raw = folder + "/icebox.v";
-  if (Error error = runTool(*unpack, {bitstream, bits}, folder,
-                            folder + "/iceunpack.log"))
+  // In a folder of its own, with our names.
+  const std::string own = folder + "/decode";
+  if (Error error = removeTree(own))
     return std::move(error);
-  if (Error error = runTool(
-          *icebox, {"-s", "-n", kBoardTop, "-p", folder + "/board.pcf", bits},
-          folder, raw))
+  if (Error error = makeNewFolder(own))
     return std::move(error);
-  Expected<std::string> text = readFile(raw);
+  if (Error error =
+          copyFile(folder + "/" + board.name + ".bin", own + "/design.bin"))
+    return std::move(error);
+  if (Error error =
+          writeBytes(own + "/board.pcf",
+                     constraintsText(board, Router{"nextpnr-ice40", {}, {}})))
+    return std::move(error);
+  Confinement wanted;
+  wanted.writable = {own};
+  auto confinement = package.confinement(std::move(wanted));
+  if (!confinement)
+    return confinement.takeError();
+  auto run = [&](const std::string &program,
+                 const std::vector<std::string> &words, StringRef log) {
+    return runTool(program, words, own, (own + "/" + log).str(),
+                   /*showErrors=*/false, Addresses::Random, *confinement);
+  };
+  if (Error error =
+          run(*unpack, {"design.bin", "unpacked.txt"}, "iceunpack.log"))
+    return std::move(error);
+  if (Error error = run(
+          *icebox, {"-s", "-n", kBoardTop, "-p", "board.pcf", "unpacked.txt"},
+          "icebox.v"))
+    return std::move(error);
+  Expected<std::string> text = readFileBelow(own, "icebox.v");
   if (!text)
     return text.takeError();
   if (Error error = splitPorts(*text))
     return std::move(error);
-  if (Error error = writeAtomically(path, kPrologue + *text))
-    return std::move(error);
-  return path;
+  return kPrologue + *text;
+}
+
+/// Refuses a file of an earlier run that is not as that run has left it, unless
+/// the package is trusted.
+Error checkKept(const Package &package, const json::Object &summary,
+                const std::string &folder, const std::string &name) {
+  if (package.isTrusted())
+    return Error::success();
+  Expected<FileChecksum> now = checksumOf(folder, name);
+  if (!now)
+    return now.takeError();
+  const json::Array *files = summary.getArray("files");
+  for (const json::Value &value : files ? *files : json::Array())
+    if (const json::Object *file = value.getAsObject();
+        file && file->getString("path") == StringRef(name) &&
+        file->getInteger("bytes") == int64_t(now->bytes) &&
+        file->getString("checksum") == StringRef(now->hash))
+      return Error::success();
+  return createStringError("'%s/%s' is not what 'rhizome synth --tool nextpnr' "
+                           "has left there; run it again, or, if you trust the "
+                           "package, say --trust",
+                           folder.c_str(), name.c_str());
 }
 } // namespace
 
@@ -107,9 +146,9 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   std::string folder = absolute.str().str();
   // The board that was routed for, or the plan's.
   std::string name = package.plan().board;
-  std::string summary = package.results("nextpnr.json");
-  if (sys::fs::exists(summary)) {
-    Expected<std::string> text = readFile(summary);
+  json::Object summary;
+  if (sys::fs::exists(package.results("nextpnr.json"))) {
+    Expected<std::string> text = package.readResult("nextpnr.json");
     if (!text)
       return text.takeError();
     Expected<json::Value> value = parseJson(*text);
@@ -120,11 +159,18 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
         object ? object->getObject("utilization") : nullptr;
     if (object)
       name = object->getString("board").value_or("").str();
+    // A name, and not a file of the package's sender.
+    if (!name.empty() && !isPlainName(name))
+      return createStringError("'%s': 'board' is '%s', which is no name",
+                               package.results("nextpnr.json").c_str(),
+                               printable(name).c_str());
     if (level == BoardLevel::Bitstream && used &&
         (used->get("ICESTORM_DSP") || used->get("ICESTORM_SPRAM")))
       return createStringError("the IceStorm tools cannot decode the DSP "
                                "blocks of this bitstream; --level netlist "
                                "simulates what entered the router");
+    if (object)
+      summary = *object;
   } else if (level != BoardLevel::Rtl) {
     return createStringError("'%s' has not been placed and routed; first run "
                              "'rhizome synth --tool nextpnr'",
@@ -147,16 +193,14 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
   BoardSources sources;
   sources.top = kBenchTop;
   sources.cyclesPerFrame = lineCycles(node, *board);
-  if (std::error_code error =
-          sys::fs::create_directories(folder, true, sys::fs::all_all))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             folder.c_str(), error.message().c_str());
+  if (Error error = package.makeResults("nextpnr"))
+    return std::move(error);
   auto write = [&](const char *file, const std::string &text) -> Error {
     sources.files.push_back(folder + "/" + file);
     return writeAtomically(sources.files.back(), text);
   };
   if (level == BoardLevel::Rtl) {
-    Expected<std::vector<std::string>> rtl = rtlFiles(package, node, true);
+    Expected<std::vector<std::string>> rtl = rtlFiles(package, node);
     if (!rtl)
       return rtl.takeError();
     sources.files = std::move(*rtl);
@@ -166,23 +210,31 @@ Expected<BoardSources> rhizome::boardSources(const Package &package,
     Expected<std::string> cells = cellModels();
     if (!cells)
       return cells.takeError();
-    if (level == BoardLevel::Netlist) {
-      Expected<std::string> text = readFile(folder + "/netlist.v");
-      if (!text)
-        return text.takeError();
-      if (Error error = write("netlist_sim.v", kPrologue + *text))
+    Expected<std::string> text = std::string();
+    const bool isNetlist = level == BoardLevel::Netlist;
+    if (isNetlist) {
+      if (Error error = checkKept(package, summary, folder, "netlist.v"))
         return std::move(error);
+      text = readFileBelow(folder, "netlist.v");
     } else {
-      std::string bitstream = folder + "/" + board->name + ".bin";
-      if (!sys::fs::exists(bitstream))
-        return createStringError("there is no bitstream '%s'; the design "
+      const std::string bitstream = board->name + ".bin";
+      if (!sys::fs::exists(folder + "/" + bitstream))
+        return createStringError("there is no bitstream '%s/%s'; the design "
                                  "missed its clock",
-                                 bitstream.c_str());
-      Expected<std::string> netlist = decode(folder, bitstream);
-      if (!netlist)
-        return netlist.takeError();
-      sources.files.push_back(*netlist);
+                                 folder.c_str(), bitstream.c_str());
+      if (Error error = checkKept(package, summary, folder, bitstream))
+        return std::move(error);
+      text = decode(package, folder, *board);
     }
+    if (!text)
+      return text.takeError();
+    const char *name = isNetlist ? "netlist.v" : "bitstream.v";
+    if (Error error =
+            package.checkSource(std::string("results/nextpnr/") + name, *text))
+      return std::move(error);
+    if (Error error = isNetlist ? write("netlist_sim.v", kPrologue + *text)
+                                : write("bitstream.v", *text))
+      return std::move(error);
     sources.files.push_back(*cells);
   }
   Expected<std::string> data = dataDir();

@@ -15,6 +15,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -156,6 +157,7 @@ private:
   Router router;
   std::string folder; ///< for all files, absolute
   std::string program;
+  std::optional<Confinement> confinement; ///< of all tools
   PlaceRouteResult result;
 };
 
@@ -208,14 +210,20 @@ Error Flow::choose() {
   result.board = board ? board->name : "";
   result.clockMhz = board ? board->clockMhz : package.plan().clockMhz;
   SmallString<256> path(package.results("nextpnr"));
-  std::error_code error = sys::fs::make_absolute(path);
-  sys::fs::remove_directories(path);
-  if (!error)
-    error = sys::fs::create_directories(path, true, sys::fs::all_all);
-  if (error)
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             path.c_str(), error.message().c_str());
+  if (std::error_code error = sys::fs::make_absolute(path))
+    return errorCodeToError(error);
+  // What an earlier run, or whoever made the package, has left.
+  for (const char *left : {"nextpnr.json", "nextpnr"})
+    if (Error error = package.removeResult(left))
+      return error;
+  if (Error error = package.makeResults("nextpnr"))
+    return error;
   folder = path.str().str();
+  Confinement wanted;
+  wanted.writable = {folder};
+  if (Error error =
+          package.confinement(std::move(wanted)).moveInto(confinement))
+    return error;
   Expected<std::string> found = findRouterTool(router.program);
   if (!found)
     return found.takeError();
@@ -229,15 +237,39 @@ Error Flow::synthesize() {
   if (!version)
     return version.takeError();
   result.tools = *version;
-  Expected<std::vector<std::string>> sources =
-      rtlFiles(package, node, board.has_value());
-  if (!sources)
-    return sources.takeError();
-  std::string top = board ? kBoardTop : node.top;
-  if (board) {
-    sources->push_back(file("rhz_board.sv"));
-    if (Error error = writeBytes(sources->back(), boardText(node, *board)))
+  // Yosys runs where the package's sources and images are, and nothing of ours.
+  const std::string design = file(kDesignFolder), shell = file("shell");
+  for (const std::string &made : {design, shell})
+    if (Error error = makeNewFolder(made))
       return error;
+  std::string reads;
+  for (const std::string &source : node.rtl) {
+    Expected<std::string> text = readFile(package.rtlPath(node) + "/" + source);
+    if (!text)
+      return text.takeError();
+    if (Error error = makeFolders(design, sys::path::parent_path(source)))
+      return error;
+    if (Error error = writeBytes(design + "/" + source, *text))
+      return error;
+    reads += "read_verilog -defer -sv " + source + "\n";
+  }
+  if (Error error = package.copyImages(node, design))
+    return error;
+  std::string top = node.top;
+  if (board) {
+    top = kBoardTop;
+    auto files = boardRtl(node, *board);
+    if (!files)
+      return files.takeError();
+    // The top module last.
+    std::rotate(files->begin(), files->begin() + 1, files->end());
+    for (const auto &[name, text] : *files) {
+      const std::string path =
+          &name == &files->back().first ? name : "shell/" + name;
+      if (Error error = writeBytes(file(path), text))
+        return error;
+      reads += "read_verilog -defer -sv ../" + path + "\n";
+    }
   }
   auto dsp = node.budget.find("dsp");
   std::string command = familyScript(
@@ -246,25 +278,14 @@ Error Flow::synthesize() {
     return createStringError("devices of the family '%s' cannot be "
                              "synthesized",
                              device.family.c_str());
-  std::string script;
-  for (const std::string &source : *sources) {
-    Expected<std::string> path = yosysPath(source);
-    if (!path)
-      return path.takeError();
-    script += "read_verilog -defer -sv " + *path + "\n";
-  }
-  Expected<std::string> netlist = yosysPath(file("netlist.json")),
-                        verilog = yosysPath(file("netlist.v"));
-  if (Error error = joinErrors(netlist.takeError(), verilog.takeError()))
-    return error;
-  script += command + "\n" + kTakeIn + "json -o " + *netlist +
-            "\nwrite_verilog -noattr " + *verilog + "\n";
+  const std::string script = reads + command + "\n" + kTakeIn +
+                             "json -o ../netlist.json\n"
+                             "write_verilog -noattr ../netlist.v\n";
   if (Error error = writeBytes(file("netlist.ys"), script))
     return error;
-  // Memory images are read relative to the RTL's folder.
-  return runTool("yosys", {"-q", "-s", file("netlist.ys")},
-                 package.rtlPath(node), file("yosys.log"),
-                 /*showErrors=*/false, kYosysAddresses);
+  return runTool("yosys", {"-q", "-s", "../netlist.ys"}, design,
+                 file("yosys.log"), /*showErrors=*/false, kYosysAddresses,
+                 confinement);
 }
 
 Error Flow::route() {
@@ -299,7 +320,9 @@ Error Flow::route() {
   } else if (!isIce) {
     args.push_back("--lpf-allow-unconstrained");
   }
-  if (Error error = runTool(program, args, folder, file("nextpnr.log")))
+  if (Error error =
+          runTool(program, args, folder, file("nextpnr.log"),
+                  /*showErrors=*/false, Addresses::Random, confinement))
     return error;
   return readReport(file("report.json"), node, result);
 }
@@ -317,7 +340,9 @@ Error Flow::pack() {
   std::vector<std::string> args = {"routed.txt", bitstream};
   if (!isIce)
     args.insert(args.begin(), "--compress");
-  if (Error error = runTool(*found, args, folder, file("pack.log")))
+  if (Error error =
+          runTool(*found, args, folder, file("pack.log"),
+                  /*showErrors=*/false, Addresses::Random, confinement))
     return error;
   result.bitstream =
       package.results("nextpnr/" + sys::path::filename(bitstream).str());
@@ -336,10 +361,20 @@ Expected<PlaceRouteResult> Flow::run() {
   result.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
+  // Later simulations read these, and only as they are now.
+  std::vector<std::string> kept = {"netlist.v"};
+  if (!result.bitstream.empty())
+    kept.push_back(sys::path::filename(result.bitstream).str());
+  for (const std::string &name : kept) {
+    Expected<FileChecksum> sum = checksumOf(folder, name);
+    if (!sum)
+      return sum.takeError();
+    result.files.push_back(std::move(*sum));
+  }
   std::string text;
   raw_string_ostream os(text);
   os << formatv("{0:2}", json::Value(rhizome::toJson(result))) << "\n";
-  if (Error error = writeAtomically(package.results("nextpnr.json"), text))
+  if (Error error = package.writeResult("nextpnr.json", text))
     return std::move(error);
   return std::move(result);
 }
@@ -397,6 +432,12 @@ json::Object rhizome::toJson(const PlaceRouteResult &r) {
                       {"utilization", std::move(used)},
                       {"bitstream", json::fixUTF8(r.bitstream)},
                       {"seconds", round(r.seconds)}};
+  json::Array files;
+  for (const FileChecksum &file : r.files)
+    files.push_back(json::Object{{"path", file.path},
+                                 {"bytes", int64_t(file.bytes)},
+                                 {"checksum", file.hash}});
+  object["files"] = std::move(files);
   if (r.path) {
     json::Array actors;
     for (const auto &[actor, node] : r.path->actors)

@@ -124,6 +124,7 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
         if (!image)
           return image.takeError();
         text = name + ".hex";
+        sources.design.insert(text);
         sources.files.push_back({text, std::move(*image)});
       }
       parameters += "\"" + text + "\"";
@@ -137,39 +138,37 @@ Expected<synth::Sources> synth::sourcesOf(const Package &package,
     reads += "read_verilog -defer -sv " + file + "\n";
     if (StringRef(found->second).contains("keep_hierarchy"))
       closing = kTakeIn;
+    sources.design.insert(file);
     sources.files.push_back(std::move(*found));
   }
   // The parameters in Verilog syntax; once they are set, the outer module
   // is removed and the cell is the top.
   sources.files.push_back(
-      {"outer.sv",
-       "module outer;\n  " + actor.module +
-           (actor.parameters.empty() ? "" : " #(" + parameters + ")") +
-           " actor ();\nendmodule\n"});
-  sources.files.push_back({"module.ys", reads +
-                                            "read_verilog -sv outer.sv\n"
-                                            "hierarchy -top outer\n"
-                                            "delete outer\n"
-                                            "hierarchy -auto-top\n"
-                                            "rename -top actor\n" +
-                                            script.str() + "\n" + closing +
-                                            "json -o " + kNetlistFile +
-                                            " actor\n"});
+      {kOuter, "module outer;\n  " + actor.module +
+                   (actor.parameters.empty() ? "" : " #(" + parameters + ")") +
+                   " actor ();\nendmodule\n"});
+  sources.files.push_back({kScript, reads +
+                                        "read_verilog -sv outer.sv\n"
+                                        "hierarchy -top outer\n"
+                                        "delete outer\n"
+                                        "hierarchy -auto-top\n"
+                                        "rename -top actor\n" +
+                                        script.str() + "\n" + closing +
+                                        "json -o " + kNetlistFile +
+                                        " actor\n"});
   llvm::sort(sources.files);
   return sources;
 }
 
 Expected<std::string> synth::versionOf(StringRef tool) {
-  SmallString<128> file;
-  if (std::error_code error =
-          sys::fs::createTemporaryFile("rhizome-synth", "txt", file))
-    return createStringError(error,
-                             "cannot make a temporary file '%s': %s; TMPDIR "
-                             "says in which folder",
-                             file.c_str(), error.message().c_str());
+  Expected<std::string> folder = makeTemporaryFolder("rhizome-synth");
+  if (!folder)
+    return folder.takeError();
+  const std::string file = *folder + "/version.txt";
   Error failed = runTool(tool, {"-V"}, ".", file);
   Expected<std::string> text = readFile(file);
-  sys::fs::remove(file);
+  if (Error error = removeTree(*folder))
+    failed = joinErrors(std::move(failed), std::move(error));
   if (failed) {
     consumeError(text.takeError());
     return std::move(failed);

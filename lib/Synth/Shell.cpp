@@ -191,6 +191,13 @@ std::string synth::boardText(const PlannedNode &node, const Board &board) {
     unused += ", " + out + "_tlast";
     streams += streamPorts(node.inputs[k].port, in) +
                streamPorts(node.outputs[k].port, out);
+    if (!node.countsErrors())
+      continue;
+    const std::string errors = numbered("errors", k, count);
+    text += "  logic [15:0] " + errors + ";\n";
+    unused += ", " + errors;
+    streams +=
+        formatv(",\n    .{0}_err_o({1})", node.inputs[k].port, errors).str();
   }
   for (size_t i = 0; i < board.highPins.size(); ++i)
     text += formatv("  assign high_{0}_o = 1'b1;\n", i);
@@ -302,16 +309,13 @@ synth::boardRtl(const PlannedNode &node, const Board &board) {
 }
 
 Expected<std::vector<std::string>> synth::rtlFiles(const Package &package,
-                                                   const PlannedNode &node,
-                                                   bool withShell) {
+                                                   const PlannedNode &node) {
   SmallString<256> folder(package.rtlPath(node));
   if (std::error_code error = sys::fs::make_absolute(folder))
     return errorCodeToError(error);
   std::vector<std::string> files;
   for (const std::string &file : node.rtl)
     files.push_back((folder + "/" + file).str());
-  if (!withShell)
-    return files;
   Expected<std::vector<std::string>> more = shellFiles(node);
   if (!more)
     return more.takeError();

@@ -30,6 +30,7 @@ struct Work {
   Sources sources;
   std::string key;
   std::vector<size_t> modules; ///< in the result, of one node each
+  std::string folder;          ///< in which it runs
   Process job;
 };
 
@@ -43,27 +44,42 @@ Expected<KeptFiles> cacheFolder(const std::string &wanted) {
     return kept;
   }
   SmallString<256> folder(wanted);
-  std::error_code error = sys::fs::make_absolute(folder);
-  if (!error)
-    error = sys::fs::create_directories(folder, true, sys::fs::all_all);
-  if (error)
+  if (std::error_code error = sys::fs::make_absolute(folder))
     return createStringError(error, "cannot make the folder '%s': %s",
                              folder.c_str(), error.message().c_str());
+  if (!sys::fs::is_directory(folder))
+    if (Error error = makeFolders(folder))
+      return std::move(error);
   return KeptFiles(folder.str().str(), UINT64_MAX);
 }
 
 /// Removes the folders of runs whose process is gone, except those of failed
 /// runs: their logs are kept until the module is tried again.
 void clearLeftovers(const std::string &cache) {
-  std::error_code error;
-  for (sys::fs::directory_iterator it(cache, error), end; it != end && !error;
-       it.increment(error)) {
-    StringRef name = sys::path::filename(it->path());
+  for (const std::string &name : namesIn(cache)) {
     pid_t pid = 0;
-    if (!name.rsplit(".run-").second.getAsInteger(10, pid) && pid > 0 &&
-        kill(pid, 0) != 0 && errno == ESRCH)
-      sys::fs::remove_directories(it->path());
+    if (!StringRef(name).rsplit(".run-").second.getAsInteger(10, pid) &&
+        pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+      consumeError(removeTree(cache, name));
   }
+}
+
+/// The script, which names our files as if all were in one folder, for results
+/// are kept by its text.
+std::string seenFromDesign(StringRef script) {
+  std::string text = script.str();
+  for (const std::string &own : {std::string("read_verilog -sv ") + kOuter,
+                                 std::string("json -o ") + kNetlistFile}) {
+    const size_t at = text.rfind(own + (own.back() == 'v' ? "\n" : " "));
+    assert(at != std::string::npos && "the script names our files");
+    text.insert(at + own.rfind(' ') + 1, "../");
+  }
+  return text;
+}
+
+/// Of its folder in the cache.
+std::string nameOf(const Work &work) {
+  return work.key + ".run-" + std::to_string(getpid());
 }
 
 json::Value numberOf(double value) {
@@ -202,7 +218,7 @@ public:
       return error;
     Error error = runTools();
     for (Work *work : open) // killed
-      sys::fs::remove_directories(work->job.folder);
+      consumeError(removeTree(work->folder));
     if (!error)
       sumUp();
     kept->trim();
@@ -318,7 +334,7 @@ Error Synthesis::collect() {
       if (module.cached)
         workByKey.erase(run);
       else if (isFirst)
-        works.push_back({std::move(*sources), key, {}, {}});
+        works.push_back({std::move(*sources), key, {}, {}, {}});
       if (!module.cached)
         works[run->second].modules.push_back(result.modules.size());
       result.modules.push_back(std::move(module));
@@ -351,20 +367,37 @@ void Synthesis::tell() {
 }
 
 Error Synthesis::begin(Work &work, ProcessRunner &runner) {
-  work.job.folder = cache + "/" + work.key + ".run-" + std::to_string(getpid());
-  sys::fs::remove_directories(cache + "/" + work.key + ".failed");
-  if (std::error_code error = sys::fs::create_directories(work.job.folder))
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             work.job.folder.c_str(), error.message().c_str());
-  for (const auto &[name, text] : work.sources.files)
-    if (Error error = writeBytes(work.job.folder + "/" + name, text))
+  work.folder = cache + "/" + nameOf(work);
+  for (const std::string &left : {work.key + ".failed", nameOf(work)})
+    if (Error error = removeTree(cache, left))
       return error;
+  if (Error error = makeNewFolder(work.folder))
+    return error;
+  const std::string design = work.folder + "/" + kDesignFolder;
+  if (Error error = makeNewFolder(design))
+    return error;
+  for (const auto &[name, text] : work.sources.files) {
+    const bool isDesigns = work.sources.design.count(name);
+    if (isDesigns)
+      if (Error error = makeFolders(design, sys::path::parent_path(name)))
+        return error;
+    if (Error error =
+            writeBytes((isDesigns ? design : work.folder) + "/" + name,
+                       name == kScript ? seenFromDesign(text) : text))
+      return error;
+  }
   // Yosys' own scratch files are in the folder and are removed with it.
   work.job.program = tool;
-  work.job.arguments = {"-q", "module.ys"};
-  work.job.log = work.job.folder + "/log.txt";
-  work.job.environment = {"TMPDIR=" + work.job.folder};
+  work.job.folder = design;
+  work.job.arguments = {"-q", std::string("../") + kScript};
+  work.job.log = work.folder + "/log.txt";
+  work.job.environment = {"TMPDIR=" + work.folder};
   work.job.addresses = kYosysAddresses;
+  Confinement wanted;
+  wanted.writable = {work.folder};
+  if (Error error =
+          package.confinement(std::move(wanted)).moveInto(work.job.confinement))
+    return error;
   return runner.start(work.job);
 }
 
@@ -373,8 +406,8 @@ Error Synthesis::finish(Work &work) {
   const std::string kept = cache + "/" + work.key;
   auto run = [&]() -> Error {
     if (work.job.status != 0)
-      return toolError(tool, work.job.status, work.job.folder + "/log.txt");
-    Expected<std::string> text = readFile(work.job.folder + "/" + kNetlistFile);
+      return toolError(tool, work.job.status, work.folder + "/log.txt");
+    Expected<std::string> text = readFile(work.folder + "/" + kNetlistFile);
     if (!text)
       return text.takeError();
     if (Error error = measure(*text, module))
@@ -385,10 +418,10 @@ Error Synthesis::finish(Work &work) {
     return writeCached(kept, module);
   };
   // A failed run stays where the next attempt for the same module finds it.
-  std::string folder = work.job.folder;
+  std::string folder = work.folder;
   std::string failed = kept + ".failed";
   if (work.job.status != 0 && !sys::fs::rename(folder, failed))
-    work.job.folder = failed;
+    work.folder = failed;
   Error error = run();
   for (size_t other : work.modules) {
     result.modules[other].measured = module.measured;
@@ -396,8 +429,7 @@ Error Synthesis::finish(Work &work) {
     result.modules[other].seconds = module.seconds;
   }
   if (!error) {
-    sys::fs::remove_directories(folder);
-    return error;
+    return removeTree(folder);
   }
   sys::fs::rename(folder, failed);
   std::string text = toString(std::move(error));
@@ -501,13 +533,11 @@ Expected<SynthResult> rhizome::synthesize(const Package &package,
   Synthesis synthesis(package, options);
   if (Error error = synthesis.run())
     return std::move(error);
-  if (Error error = package.makeResults())
-    return std::move(error);
   std::string text;
   raw_string_ostream os(text);
   os << formatv("{0:2}", json::Value(rhizome::toJson(synthesis.result)))
      << "\n";
-  if (Error error = writeAtomically(package.results("synth.json"), text))
+  if (Error error = package.writeResult("synth.json", text))
     return std::move(error);
   return std::move(synthesis.result);
 }

@@ -4,13 +4,22 @@
 
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Synth/Synth.h"
+#include <set>
 
 namespace rhizome::synth {
 /// Everything that a module's netlist depends on, as files by name: its
 /// cells, its memory images and "module.ys", the script.
 struct Sources {
   std::vector<std::pair<std::string, std::string>> files;
+  /// Those of them that have names of the package's, or of its parameters'.
+  std::set<std::string> design;
 };
+/// The folder of those in a run folder, where Yosys runs; nothing of ours is
+/// there.
+constexpr const char *kDesignFolder = "design";
+/// Names of ours.
+constexpr const char *kScript = "module.ys", *kOuter = "outer.sv";
+
 llvm::Expected<Sources> sourcesOf(const Package &package,
                                   const PlannedNode &node,
                                   const PlannedActor &actor,

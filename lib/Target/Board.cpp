@@ -19,6 +19,38 @@ StringRef rhizome::nameOf(Board::Host host) {
   llvm_unreachable("all hosts return");
 }
 
+/// DMA engines of 64 bits from and to the memory of processors on the same
+/// chip.
+static Link dmaLink(double clockMhz) {
+  Link link;
+  link.name = "axi-dma";
+  link.description = "DMA engines on the chip";
+  link.kind = Medium::Kind::Wire;
+  link.bitsPerS = 64e6 * clockMhz;
+  // An assumption: registers of an engine are written, and its first words come
+  // from the memory.
+  link.latencyNs = 1000;
+  link.mtuBytes = 1 << 26; // the engine's longest transfer
+  link.overheadBytes = 0;
+  return link;
+}
+
+/// A byte has a start bit and a stop bit.
+static Link serialLink(unsigned baud) {
+  Link link;
+  link.name = "uart-" + std::to_string(baud);
+  link.description = "a serial line";
+  link.kind = Medium::Kind::Wire;
+  link.bitsPerS = 0.8 * baud;
+  link.latencyNs = int64_t(10e9 / baud); // of a byte
+  link.overheadBytes = 0;
+  return link;
+}
+
+Link Board::ownLink() const {
+  return host() == Host::Serial ? serialLink(baud) : dmaLink(clockMhz);
+}
+
 std::vector<std::pair<std::string, std::string>> Board::pins() const {
   std::vector<std::pair<std::string, std::string>> all = {
       {"clk_i", clockPin}, {"uart_rx_i", rxPin}, {"uart_tx_o", txPin}};
@@ -33,7 +65,7 @@ static void readSerial(Mapping &map, Mapping &clock, Board &b) {
   Mapping uart = map.section("uart");
   b.rxPin = uart.plainName("rx");
   b.txPin = uart.plainName("tx");
-  b.baud = unsigned(positive(uart, "baud"));
+  b.baud = uart.whole<unsigned>("baud", 300, 100'000'000);
   // The receiver samples each bit in the middle.
   if (b.divisor() < 3)
     throw Mistake{lineOf(uart.find("baud")),
@@ -72,9 +104,7 @@ static Board readBoard(const YAML::Node &root) {
   b.description = map.get<std::string>("description");
   b.device = map.get<std::string>("device");
   Mapping clock = map.section("clock");
-  b.clockMhz = clock.get<double>("mhz");
-  if (!(b.clockMhz > 0))
-    throw Mistake{lineOf(clock.find("mhz")), "'mhz' is 0"};
+  b.clockMhz = clock.real("mhz", kLeastMhz, kMostMhz);
   if (map.find("processor"))
     readProcessor(map, b);
   else if (clock.find("pin") || map.find("uart"))

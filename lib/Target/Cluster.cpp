@@ -53,7 +53,7 @@ void readBudget(const YAML::Node &node, Device &device) {
     YAML::Node value = map.find(resource);
     if (!value)
       continue;
-    int64_t left = Mapping::convert<int64_t>(value, resource);
+    int64_t left = Mapping::wholeOf(value, resource, 0, kMostResources);
     if (left > count)
       throw Mistake{lineOf(value), "'" + resource + "' is " +
                                        std::to_string(left) + ", but '" +
@@ -72,11 +72,7 @@ void readNodes(const YAML::Node &list, const std::string &folder,
     Mapping map(entry, "a node");
     ClusterNode node;
     node.device = loadNamedIn<Device>(map, "device", folder, loadDevice);
-    if (YAML::Node clock = map.find("clock_mhz")) {
-      node.device.clockMhz = Mapping::convert<double>(clock, "clock_mhz");
-      if (!(node.device.clockMhz > 0))
-        throw Mistake{lineOf(clock), "'clock_mhz' is 0"};
-    }
+    map.realIf("clock_mhz", kLeastMhz, kMostMhz, node.device.clockMhz);
     if (YAML::Node budget = map.find("budget"))
       readBudget(budget, node.device);
     if (map.find("link"))
@@ -86,7 +82,8 @@ void readNodes(const YAML::Node &list, const std::string &folder,
     else
       throw Mistake{lineOf(entry), "a node needs 'link', as the cluster has "
                                    "none for all"};
-    int64_t count = map.find("count") ? positive(map, "count") : 1;
+    int64_t count = 1;
+    map.wholeIf("count", 1, kMostNodes, count);
     map.finish();
     if (count > kMostNodes - int64_t(cluster.nodes.size()))
       throw Mistake{lineOf(entry), "the cluster has more than " +
@@ -182,8 +179,9 @@ static Expected<Cluster> formCluster(StringRef text) {
     if (!device)
       return device.takeError();
     // The name becomes part of the plan.
+    const std::string stem = sys::path::stem(name).str();
     c.name += (c.name.empty() ? "" : "-") + std::to_string(count) + "-" +
-              sys::path::stem(name).str();
+              (isPlainName(stem) ? stem : device->name);
     ClusterNode node;
     node.device = std::move(*device);
     node.link = *link;

@@ -16,12 +16,13 @@ namespace {
 Residuals readResiduals(const YAML::Node &node) {
   target::Mapping map(node, "residuals");
   Residuals r;
-  r.points = map.get<int64_t>("points");
-  r.median = map.get<double>("median");
-  r.p90 = map.get<double>("p90");
-  r.worst = map.get<double>("worst");
-  r.small = map.get<int64_t>("small");
-  r.least = map.get<double>("least");
+  constexpr double kMostError = 1e9;
+  r.points = map.whole("points", 0, kMostResources);
+  r.median = map.real("median", 0, kMostError);
+  r.p90 = map.real("p90", 0, kMostError);
+  r.worst = map.real("worst", 0, kMostError);
+  r.small = map.whole("small", 0, kMostResources);
+  r.least = map.real("least", 0, kMostError);
   map.finish();
   return r;
 }
@@ -34,7 +35,8 @@ FamilyModel::Unit readUnit(const YAML::Node &node) {
     throw Mistake{lineOf(node), "a unit needs a mapping 'terms'"};
   for (const auto &entry : terms) {
     std::string name = entry.first.as<std::string>();
-    unit.lut[name] = target::Mapping::convert<double>(entry.second, name);
+    unit.lut[name] =
+        target::Mapping::realOf(entry.second, name, 0, kMostResources);
   }
   unit.lutResiduals = readResiduals(map.find("lut"));
   unit.ffResiduals = readResiduals(map.find("ff"));
@@ -49,20 +51,16 @@ FamilyModel readModel(const YAML::Node &root) {
   target::Mapping mapping = map.section("mapping");
   m.mapping.shiftRegisters = mapping.get<bool>("shift_registers");
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
-  m.mapping.lutramBits = mapping.get<int64_t>("lutram_bits");
+  m.mapping.lutramBits = mapping.whole("lutram_bits", 0, 64);
   mapping.finish();
   if (map.find("delays")) {
     target::Mapping delays = map.section("delays");
-    m.delays.level = delays.get<double>("level_ns");
-    m.delays.chain = delays.get<double>("chain_ns");
-    m.delays.chainBit = delays.get<double>("chain_bit_ns");
-    m.delays.reg = delays.get<double>("register_ns");
-    if (YAML::Node path = delays.find("path_ns"))
-      m.delays.path = target::Mapping::convert<double>(path, "path_ns");
-    if (!(m.delays.level > 0) || m.delays.chain < 0 || m.delays.chainBit < 0 ||
-        m.delays.reg < 0 || m.delays.path < 0)
-      throw Mistake{lineOf(map.find("delays")),
-                    "'level_ns' must be positive, and no delay negative"};
+    constexpr double kMostNs = 1e6;
+    m.delays.level = delays.real("level_ns", 0.0001, kMostNs);
+    m.delays.chain = delays.real("chain_ns", 0, kMostNs);
+    m.delays.chainBit = delays.real("chain_bit_ns", 0, kMostNs);
+    m.delays.reg = delays.real("register_ns", 0, kMostNs);
+    delays.realIf("path_ns", 0, kMostNs, m.delays.path);
     if (YAML::Node sources = delays.find("sources"))
       m.delays.sources = sources.as<std::vector<std::string>>();
     delays.finish();
@@ -74,7 +72,7 @@ FamilyModel readModel(const YAML::Node &root) {
   }
   m.tool = map.get<std::string>("tool");
   m.options = map.get<std::string>("options");
-  m.seed = map.get<uint64_t>("seed");
+  m.seed = map.whole<uint64_t>("seed", 0, int64_t(1) << 53);
   if (YAML::Node added = map.find("added"))
     m.added = added.as<std::vector<std::string>>();
   YAML::Node units = map.find("units");

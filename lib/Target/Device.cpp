@@ -14,10 +14,13 @@ namespace {
 DspPairs readPairs(const YAML::Node &node) {
   Mapping map(node, "'dsp_pairs'");
   DspPairs pairs;
-  pairs.xBits = positive(map, "x_bits");
-  pairs.wBits = positive(map, "w_bits");
-  pairs.maxPackedSigned = positive(map, "max_packed_signed");
-  pairs.maxPackedUnsigned = positive(map, "max_packed_unsigned");
+  constexpr int64_t kMostBits = 32, kMostSums = 1024;
+  pairs.xBits = map.whole<unsigned>("x_bits", 2, kMostBits);
+  pairs.wBits = map.whole<unsigned>("w_bits", 2, kMostBits);
+  pairs.maxPackedSigned =
+      map.whole<unsigned>("max_packed_signed", 1, kMostSums);
+  pairs.maxPackedUnsigned =
+      map.whole<unsigned>("max_packed_unsigned", 1, kMostSums);
   map.finish();
   return pairs;
 }
@@ -31,47 +34,43 @@ Router readRouter(const YAML::Node &node) {
                                            {"nextpnr-ice40", "nextpnr-ice40"}});
   router.chip = map.plainName("chip");
   router.package = map.plainName("package");
-  if (map.find("speed"))
-    router.speed = unsigned(positive(map, "speed"));
+  map.wholeIf("speed", 1, 99, router.speed);
   map.finish();
   return router;
 }
+
+/// More ports of one memory than this are treated as a mistake.
+constexpr unsigned kMostPorts = 16;
 
 DeviceMemory readMemory(const YAML::Node &node) {
   Mapping map(node, "'memory'");
   DeviceMemory memory;
   memory.kind =
       map.choice<const char *>("kind", {{"ddr", "ddr"}, {"hbm", "hbm"}});
-  memory.banks = unsigned(positive(map, "banks"));
-  memory.bytesPerS = map.get<double>("bytes_per_s");
-  if (!(memory.bytesPerS > 0))
-    throw Mistake{lineOf(map.find("bytes_per_s")), "'bytes_per_s' is 0"};
+  memory.banks = map.whole<unsigned>("banks", 1, 1024);
+  if (map.wholeIf("ports", 1, kMostPorts, memory.ports) && memory.banks > 1)
+    throw Mistake{lineOf(map.find("ports")),
+                  "'ports' is for a memory of one bank"};
+  memory.bytesPerS = map.real("bytes_per_s", kLeastPerS, kMostPerS);
   memory.name = memory.kind;
   if (YAML::Node name = map.find("name"))
     memory.name = Mapping::convert<std::string>(name, "name");
-  if (!llvm::all_of(memory.name, [](char c) { return isAlnum(c) || c == '_'; }))
+  if (memory.name.empty() || memory.name.size() > 64 ||
+      !llvm::all_of(memory.name, [](char c) { return isAlnum(c) || c == '_'; }))
     throw Mistake{lineOf(map.find("name")),
                   "'name' is '" + memory.name +
                       "', not letters and digits, which ports are named after"};
-  if (YAML::Node bits = map.find("port_bits")) {
-    memory.portBits = unsigned(positive(map, "port_bits"));
-    if (memory.portBits < 8 || memory.portBits > 1024 ||
-        !isPowerOf2_32(memory.portBits))
-      throw Mistake{lineOf(bits), "'port_bits' is " +
-                                      std::to_string(memory.portBits) +
-                                      ", not a power of two from 8 to 1024"};
-  }
-  if (YAML::Node clock = map.find("port_mhz")) {
-    memory.portMhz = Mapping::convert<double>(clock, "port_mhz");
-    if (!(memory.portMhz > 0))
-      throw Mistake{lineOf(clock), "'port_mhz' is not above 0"};
-  }
+  if (map.wholeIf("port_bits", 8, 1024, memory.portBits) &&
+      !isPowerOf2_32(memory.portBits))
+    throw Mistake{lineOf(map.find("port_bits")),
+                  "'port_bits' is " + std::to_string(memory.portBits) +
+                      ", not a power of two from 8 to 1024"};
+  map.realIf("port_mhz", kLeastMhz, kMostMhz, memory.portMhz);
   for (auto [key, ns] : {std::pair("latency_ns", &memory.latencyNs),
                          {"turnaround_ns", &memory.turnaroundNs},
                          {"refresh_every_ns", &memory.refreshEveryNs},
                          {"refresh_ns", &memory.refreshNs}})
-    if (YAML::Node value = map.find(key))
-      *ns = Mapping::convert<int64_t>(value, key);
+    map.wholeIf(key, 0, kMostLatencyNs, *ns);
   if (memory.refreshNs > 0 && memory.refreshNs >= memory.refreshEveryNs)
     throw Mistake{lineOf(map.find("refresh_ns")),
                   "'refresh_ns' is not below 'refresh_every_ns'"};
@@ -82,9 +81,9 @@ DeviceMemory readMemory(const YAML::Node &node) {
 Processor readProcessor(const YAML::Node &node) {
   Mapping map(node, "'processor'");
   Processor processor;
-  processor.cores = unsigned(positive(map, "cores"));
-  processor.macsPerCycle = unsigned(positive(map, "macs_per_cycle"));
-  processor.cacheBytes = positive(map, "cache_bytes");
+  processor.cores = map.whole<unsigned>("cores", 1, 1 << 16);
+  processor.macsPerCycle = map.whole<unsigned>("macs_per_cycle", 1, 1 << 20);
+  processor.cacheBytes = map.whole("cache_bytes", 1, int64_t(1) << 40);
   map.finish();
   return processor;
 }
@@ -114,7 +113,7 @@ void readDies(Mapping &map, Device &device) {
     die.name = one.plainName("name");
     for (const char *key : kCounted)
       if (device.budget[key] > 0)
-        sum[key] += die.budget[key] = one.get<int64_t>(key);
+        sum[key] += die.budget[key] = one.whole(key, 0, kMostResources);
     one.finish();
     device.dies.dies.push_back(std::move(die));
   }
@@ -124,12 +123,9 @@ void readDies(Mapping &map, Device &device) {
                                       " '" + key + "', the budget " +
                                       std::to_string(device.budget[key])};
   Mapping crossings = map.section("crossings");
-  device.dies.wires = positive(crossings, "wires");
-  device.dies.registers = int(positive(crossings, "registers"));
-  if (device.dies.registers < 2 || device.dies.registers > 31)
-    throw Mistake{lineOf(crossings.find("registers")),
-                  "'registers' is " + std::to_string(device.dies.registers) +
-                      ", not from 2, one on each side, to 31"};
+  device.dies.wires = crossings.whole("wires", 1, 1 << 24);
+  // At least one on each side.
+  device.dies.registers = crossings.whole<int>("registers", 2, 31);
   crossings.finish();
   for (auto [key, index] : {std::pair("border_die", &device.dies.border),
                             {"memory_die", &device.dies.memory}}) {
@@ -149,14 +145,8 @@ void readDies(Mapping &map, Device &device) {
 void readRoutable(const YAML::Node &node, Device &device) {
   Mapping map(node, "'routable'");
   for (const char *key : kCounted)
-    if (YAML::Node value = map.find(key)) {
-      double share = Mapping::convert<double>(value, key);
-      if (!(share > 0 && share <= 1))
-        throw Mistake{lineOf(value), "'" + std::string(key) +
-                                         "' is not a share above 0 and at "
-                                         "most 1"};
+    if (double share = 1; map.realIf(key, 0.001, 1, share))
       device.routable[key] = share;
-    }
   map.finish();
 }
 
@@ -167,9 +157,7 @@ Device readDevice(const YAML::Node &root) {
   d.description = map.get<std::string>("description");
   d.family = map.plainName("family");
   d.part = map.plainName("part");
-  d.clockMhz = map.get<double>("clock_mhz");
-  if (!(d.clockMhz > 0))
-    throw Mistake{lineOf(map.find("clock_mhz")), "'clock_mhz' is 0"};
+  d.clockMhz = map.real("clock_mhz", kLeastMhz, kMostMhz);
   if (YAML::Node memory = map.find("memory"))
     d.memory = readMemory(memory);
   d.sources = readSources(map, root);
@@ -179,23 +167,22 @@ Device readDevice(const YAML::Node &root) {
     return d;
   }
 
-  if (YAML::Node most = map.find("max_clock_mhz")) {
-    d.maxClockMhz = Mapping::convert<double>(most, "max_clock_mhz");
-    if (!(d.maxClockMhz >= d.clockMhz))
-      throw Mistake{lineOf(most), "'max_clock_mhz' is below 'clock_mhz'"};
-  }
-  d.streamBits = positive(map, "stream_bits");
+  if (map.realIf("max_clock_mhz", kLeastMhz, kMostMhz, d.maxClockMhz) &&
+      d.maxClockMhz < d.clockMhz)
+    throw Mistake{lineOf(map.find("max_clock_mhz")),
+                  "'max_clock_mhz' is below 'clock_mhz'"};
+  // Wider borders come from --border wide.
+  d.streamBits = map.whole<unsigned>("stream_bits", 8, 2048);
   if (d.streamBits % 8)
     throw Mistake{lineOf(map.find("stream_bits")),
                   "'stream_bits' is " + std::to_string(d.streamBits) +
                       ", not whole bytes"};
-  if (d.streamBits > 2048)
-    throw Mistake{lineOf(map.find("stream_bits")),
-                  "'stream_bits' is " + std::to_string(d.streamBits) +
-                      "; up to 2048 are supported, and --border wide beyond"};
-  d.lutInputs = positive(map, "lut_inputs");
-  d.bramBits = positive(map, "bram_bits");
-  d.bramMaxWidth = positive(map, "bram_max_width");
+  d.lutInputs = map.whole<unsigned>("lut_inputs", 4, 6);
+  d.bramBits = map.whole("bram_bits", 256, 1 << 24);
+  d.bramMaxWidth = map.whole<unsigned>("bram_max_width", 1, 1024);
+  if (d.bramMaxWidth > d.bramBits)
+    throw Mistake{lineOf(map.find("bram_max_width")),
+                  "'bram_max_width' is above 'bram_bits'"};
 
   for (auto [key, text] :
        {std::pair("shell", &d.shell), std::pair("platform", &d.platform)})
@@ -204,8 +191,9 @@ Device readDevice(const YAML::Node &root) {
 
   Mapping dsp = map.section("dsp");
   d.dspKind = dsp.get<std::string>("kind");
-  d.dspABits = positive(dsp, "a_bits");
-  d.dspBBits = positive(dsp, "b_bits");
+  // A part of a product has at least two bits besides its sign.
+  d.dspABits = dsp.whole<unsigned>("a_bits", 4, 64);
+  d.dspBBits = dsp.whole<unsigned>("b_bits", 4, d.dspABits);
   if (YAML::Node pairs = dsp.find("pairs"))
     d.dspPairs = readPairs(pairs);
   dsp.finish();
@@ -215,11 +203,9 @@ Device readDevice(const YAML::Node &root) {
 
   Mapping counts = map.section("budget");
   for (const char *key : {"lut", "ff", "dsp", "bram"})
-    d.budget[key] = counts.get<int64_t>(key);
-  for (const char *key : {"uram", "lutram"}) {
-    YAML::Node value = counts.find(key);
-    d.budget[key] = value ? Mapping::convert<int64_t>(value, key) : 0;
-  }
+    d.budget[key] = counts.whole(key, 0, kMostResources);
+  for (const char *key : {"uram", "lutram"})
+    counts.wholeIf(key, 0, kMostResources, d.budget[key]);
   counts.finish();
   readDies(map, d);
   if (YAML::Node routable = map.find("routable"))
@@ -228,6 +214,14 @@ Device readDevice(const YAML::Node &root) {
   return d;
 }
 } // namespace
+
+unsigned DeviceMemory::portsAt(double clockMhz) const {
+  if (ports <= 1)
+    return banks;
+  const double mhz = portMhz > 0 ? portMhz : clockMhz;
+  const double most = bytesPerS / (double(portBits) / 8 * mhz * 1e6);
+  return most >= ports ? ports : std::max(1u, unsigned(most * (1 + 1e-9)));
+}
 
 Expected<Device> rhizome::loadDevice(StringRef nameOrPath) {
   return loadNamed<Device>(nameOrPath, "devices", "device", readDevice);

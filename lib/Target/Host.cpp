@@ -27,23 +27,37 @@ static Host readHost(const YAML::Node &root) {
   host.name = map.get<std::string>("name");
   host.description = map.get<std::string>("description");
   auto rate = [&](const char *key) {
-    double value = map.get<double>(key);
-    if (!(value > 0))
-      throw Mistake{lineOf(map.find(key)),
-                    "'" + std::string(key) + "' must be positive"};
-    return value;
+    return map.real(key, kLeastPerS, kMostPerS);
   };
   host.macsPerS = rate("macs_per_s");
   host.elementsPerS = rate("elements_per_s");
   host.curvesPerS = rate("curves_per_s");
   host.reducedPerS = rate("reduced_per_s");
-  host.callUs = rate("call_us");
+  host.callUs = map.real("call_us", 1e-6, 1e6);
   Expected<Link> link = loadLink(map.get<std::string>("link"));
   if (!link)
     throw Mistake{lineOf(map.find("link")), toString(link.takeError())};
   host.link = std::move(*link);
   host.sources = readSources(map, root);
   map.finish();
+  return host;
+}
+
+Expected<Host> Host::at(const Device &device, const Board *board) const {
+  Host host = *this;
+  std::vector<Board> boards;
+  if (!board && device.platform.empty() && device.shell.empty()) {
+    Expected<std::vector<Board>> all = listBoards();
+    if (!all)
+      return all.takeError();
+    boards = std::move(*all);
+    auto found = find_if(
+        boards, [&](const Board &one) { return one.device == device.name; });
+    if (found != boards.end())
+      board = &*found;
+  }
+  if (board && board->host() != Board::Host::Platform)
+    host.link = board->ownLink();
   return host;
 }
 

@@ -14,18 +14,11 @@ static Link readLink(const YAML::Node &root) {
   link.description = map.get<std::string>("description");
   link.kind = map.choice<Medium::Kind>(
       "kind", {{"udp", Medium::Kind::Udp}, {"wire", Medium::Kind::Wire}});
-  link.bitsPerS = map.get<double>("bits_per_s");
-  if (!(link.bitsPerS > 0))
-    throw Mistake{lineOf(map.find("bits_per_s")), "'bits_per_s' is 0"};
-  link.latencyNs = map.get<int64_t>("latency_ns");
-  link.mtuBytes = positive(map, "mtu_bytes");
+  link.bitsPerS = map.real("bits_per_s", kLeastPerS, kMostPerS);
+  link.latencyNs = map.whole("latency_ns", 0, kMostLatencyNs);
   // The frame protocol's header, and room for a tensor after it.
-  constexpr int64_t kLeast = 64;
-  if (link.mtuBytes < kLeast)
-    throw Mistake{lineOf(map.find("mtu_bytes")),
-                  "'mtu_bytes' is " + std::to_string(link.mtuBytes) +
-                      ", less than " + std::to_string(kLeast)};
-  link.overheadBytes = map.get<int64_t>("overhead_bytes");
+  link.mtuBytes = map.whole("mtu_bytes", 64, 65535);
+  link.overheadBytes = map.whole("overhead_bytes", 0, 65535);
   link.sources = readSources(map, root);
   map.finish();
   return link;

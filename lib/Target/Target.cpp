@@ -2,6 +2,7 @@
 // Determines the kind of a target, and calls that kind's reader.
 #include "rhizome/Target/Target.h"
 #include "Yaml.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/Support/Path.h"
 
@@ -75,13 +76,14 @@ Expected<Target> rhizome::loadTarget(StringRef nameOrPath) {
     if (!paths)
       return paths.takeError();
     for (const std::string &path : *paths) {
-      if (sys::path::stem(path) == nameOrPath)
+      if (sys::path::stem(path).equals_insensitive(nameOrPath))
         return reader.load(nameOrPath);
       known.push_back(sys::path::stem(path).str());
     }
   }
-  return createStringError(unknownName("target", nameOrPath, known) +
-                           ", or give the path of a .yaml file");
+  return ofKind(Failure::Kind::Usage,
+                createStringError(unknownName("target", nameOrPath, known) +
+                                  ", or give the path of a .yaml file"));
 }
 
 Expected<std::vector<Target>> rhizome::listTargets() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The folders of data files, and their common entries.
 #include "Yaml.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -38,6 +39,32 @@ Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
   return paths;
 }
 
+/// What else has this name, and how it is asked for: "a board: --board kv260";
+/// "" if nothing has.
+static std::string otherKind(StringRef name, StringRef folder) {
+  static constexpr std::tuple<StringLiteral, StringLiteral, StringLiteral>
+      kKinds[] = {{"devices", "a device", "--device"},
+                  {"boards", "a board", "--board"},
+                  {"clusters", "a cluster", "--cluster"},
+                  {"links", "a link", "DEVICE:COUNT@"}};
+  for (const auto &[other, what, option] : kKinds) {
+    if (other == folder)
+      continue;
+    Expected<std::vector<std::string>> paths = target::yamlPaths(other);
+    if (!paths) {
+      consumeError(paths.takeError());
+      continue;
+    }
+    for (const std::string &path : *paths)
+      if (StringRef known = sys::path::stem(path);
+          known.equals_insensitive(name))
+        return (what + ": " + option + (option.ends_with("@") ? "" : " ") +
+                known)
+            .str();
+  }
+  return "";
+}
+
 Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
                                        StringRef what) {
   if (namesPath(nameOrPath))
@@ -48,9 +75,14 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
   std::vector<std::string> names;
   for (const std::string &path : *paths) {
     names.push_back(sys::path::stem(path).str());
-    if (names.back() == nameOrPath)
+    if (StringRef(names.back()).equals_insensitive(nameOrPath))
       return path;
   }
-  return createStringError(unknownName(what, nameOrPath, names) +
-                           ", or give the path of a .yaml file");
+  // A name of another kind, or a device by the end of its name.
+  if (std::string other = otherKind(nameOrPath, folder); !other.empty())
+    return ofKind(Failure::Kind::Usage,
+                  createStringError("'" + nameOrPath.str() + "' is " + other));
+  return ofKind(Failure::Kind::Usage,
+                createStringError(unknownName(what, nameOrPath, names) +
+                                  ", or give the path of a .yaml file"));
 }

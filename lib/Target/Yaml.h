@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shared by the readers of devices, boards, links and clusters: YAML mappings
-// whose keys are all checked, mistakes with lines, and the folders of
-// data files.
+// whose keys are all checked, numbers within the bounds of their keys, mistakes
+// with lines, and the folders of data files.
 #pragma once
 
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
+#include <cassert>
+#include <cstdio>
+#include <limits>
 #include <set>
 #include <type_traits>
 #include <yaml-cpp/yaml.h>
@@ -39,11 +42,54 @@ public:
     return static_cast<const YAML::Node &>(node)[key];
   }
 
+  /// A text, or true or false.
   template <typename T> T get(const std::string &key) {
+    return convert<T>(needed(key), key);
+  }
+
+  /// The whole number of `key`, from `least` to `most`, which T holds.
+  template <typename T = int64_t>
+  T whole(const std::string &key, int64_t least, int64_t most) {
+    return wholeOf<T>(needed(key), key, least, most);
+  }
+  /// The same if there is the key; returns whether there is.
+  template <typename T>
+  bool wholeIf(const std::string &key, int64_t least, int64_t most, T &to) {
     YAML::Node value = find(key);
-    if (!value || value.IsNull())
-      throw missing(key);
-    return convert<T>(value, key);
+    if (value)
+      to = wholeOf<T>(value, key, least, most);
+    return bool(value);
+  }
+  template <typename T = int64_t>
+  static T wholeOf(const YAML::Node &value, const std::string &key,
+                   int64_t least, int64_t most) {
+    static_assert(std::is_integral_v<T>);
+    assert(uint64_t(most) <= uint64_t(std::numeric_limits<T>::max()) &&
+           "the bounds fit the type");
+    const auto number = parse<int64_t>(value, key, "a whole number");
+    if (number < least || number > most)
+      throw outOfBounds(value, key, std::to_string(least),
+                        std::to_string(most));
+    return T(number);
+  }
+
+  /// The number of `key`, from `least` to `most`.
+  double real(const std::string &key, double least, double most) {
+    return realOf(needed(key), key, least, most);
+  }
+  bool realIf(const std::string &key, double least, double most, double &to) {
+    YAML::Node value = find(key);
+    if (value)
+      to = realOf(value, key, least, most);
+    return bool(value);
+  }
+  static double realOf(const YAML::Node &value, const std::string &key,
+                       double least, double most) {
+    const auto number = parse<double>(value, key, "a number");
+    // Not a number is in no bounds.
+    if (!(number >= least && number <= most))
+      throw outOfBounds(value, key, shown(least), shown(most));
+    return number;
   }
 
   /// The mapping of `key`.
@@ -113,39 +159,53 @@ public:
 
   template <typename T>
   static T convert(const YAML::Node &value, const std::string &key) {
-    try {
-      T result = value.as<T>();
-      if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
-        if (!(result >= 0) || !(result <= T(1e15)))
-          throw Mistake{lineOf(value), "'" + key + "' is " +
-                                           value.as<std::string>() +
-                                           ", not a count"};
-      // Texts are printed on terminals.
-      if constexpr (std::is_same_v<T, std::string>)
-        if (llvm::any_of(result,
-                         [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
-          throw Mistake{lineOf(value), "'" + key + "' is '" +
-                                           printable(result) +
-                                           "', which has control characters"};
-      return result;
-    } catch (const YAML::BadConversion &) {
-      std::string text = value.IsScalar() ? "'" + value.Scalar() + "'"
-                                          : std::string("not a single value");
-      throw Mistake{lineOf(value), "'" + key + "' is " + text +
-                                       ", which is not " + kindOf<T>()};
-    }
+    constexpr bool isText = std::is_same_v<T, std::string>;
+    static_assert(isText || std::is_same_v<T, bool>,
+                  "numbers have bounds: whole() and real()");
+    T result = parse<T>(value, key, isText ? "text" : "true or false");
+    // Texts are printed on terminals.
+    if constexpr (isText)
+      if (llvm::any_of(result,
+                       [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+        throw Mistake{lineOf(value), "'" + key + "' is '" + printable(result) +
+                                         "', which has control characters"};
+    return result;
   }
 
 private:
-  template <typename T> static const char *kindOf() {
-    if constexpr (std::is_same_v<T, std::string>)
-      return "text";
-    else if constexpr (std::is_same_v<T, bool>)
-      return "true or false";
-    else if constexpr (std::is_floating_point_v<T>)
-      return "a number";
-    else
-      return "a whole number";
+  YAML::Node needed(const std::string &key) {
+    YAML::Node value = find(key);
+    if (!value || value.IsNull())
+      throw missing(key);
+    return value;
+  }
+
+  template <typename T>
+  static T parse(const YAML::Node &value, const std::string &key,
+                 const char *kind) {
+    try {
+      return value.as<T>();
+    } catch (const YAML::BadConversion &) {
+      std::string text = value.IsScalar()
+                             ? "'" + printable(value.Scalar()) + "'"
+                             : std::string("not a single value");
+      throw Mistake{lineOf(value),
+                    "'" + key + "' is " + text + ", which is not " + kind};
+    }
+  }
+
+  static Mistake outOfBounds(const YAML::Node &value, const std::string &key,
+                             const std::string &least,
+                             const std::string &most) {
+    return {lineOf(value), "'" + key + "' is " + printable(value.Scalar()) +
+                               ", not from " + least + " to " + most};
+  }
+
+  /// "0.001", "1e+15".
+  static std::string shown(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
   }
 
   YAML::Node node;
@@ -153,12 +213,11 @@ private:
   std::set<std::string> known;
 };
 
-inline int64_t positive(Mapping &map, const std::string &key) {
-  int64_t value = map.get<int64_t>(key);
-  if (value == 0)
-    throw Mistake{lineOf(map.find(key)), "'" + key + "' is 0"};
-  return value;
-}
+/// Bounds that several kinds of files share. Nobody has more than these.
+inline constexpr double kLeastMhz = 0.001, kMostMhz = 10000, kLeastPerS = 1000,
+                        kMostPerS = 1e15;
+inline constexpr int64_t kMostLatencyNs = 1'000'000'000;
+inline constexpr int64_t kMostResources = 1'000'000'000;
 
 /// The list 'sources', which every file needs.
 std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
@@ -168,7 +227,7 @@ std::vector<std::string> readSources(Mapping &map, const YAML::Node &root);
 template <typename T>
 llvm::Expected<T> loadYaml(llvm::StringRef path,
                            llvm::function_ref<T(const YAML::Node &root)> read) {
-  llvm::Expected<std::string> text = readFile(path);
+  llvm::Expected<std::string> text = readText(path);
   if (!text)
     return text.takeError();
   auto refuse = [&](int line, const std::string &reason) {

@@ -45,7 +45,8 @@ public:
       : func(func), choice(choice), rewriter(func.getContext()) {}
 
   LogicalResult run() {
-    if (failed(generalize()) || failed(classify()) || failed(annotate()))
+    if (failed(checkTypes()) || failed(generalize()) || failed(classify()) ||
+        failed(annotate()))
       return failure();
     convertBorder();
     for (Operation &op : llvm::make_early_inc_range(func.getOps()))
@@ -60,6 +61,31 @@ private:
   IRRewriter rewriter;
   llvm::EquivalenceClasses<Value> classes;
   llvm::MapVector<Value, std::pair<Format, Value>> formats; ///< by leader
+
+  /// Formats are for tensors and scalars: buffers would have to change with
+  /// all that reads and writes them.
+  LogicalResult checkTypes() {
+    auto isOther = [](Type type) {
+      return isReal(type) && isa<ShapedType>(type) &&
+             !isa<RankedTensorType>(type);
+    };
+    auto refuse = [](Location loc, Type type) {
+      return emitError(loc)
+             << "number formats are for tensors, and this is a " << type;
+    };
+    for (BlockArgument arg : func.getArguments())
+      if (isOther(arg.getType()))
+        return refuse(arg.getLoc(), arg.getType());
+    return success(!func.walk([&](Operation *op) {
+                          for (Type type : op->getResultTypes())
+                            if (isOther(type)) {
+                              (void)refuse(op->getLoc(), type);
+                              return WalkResult::interrupt();
+                            }
+                          return WalkResult::advance();
+                        })
+                        .wasInterrupted());
+  }
 
   /// Named operations get their bodies.
   LogicalResult generalize() {
@@ -309,11 +335,11 @@ private:
       }
       Value result = arithmetic(&op, operands, type);
       if (!result)
-        return op.emitOpError("has no meaning in ")
-               << type
+        return emitError(op.getLoc())
+               << "'" << op.getName().stripDialect() << "' has no meaning in "
+               << num::formatOf(type)->str()
                << "; formats have + - * / fma sqrt exp log min max abs, "
-                  "comparisons and "
-                  "selections";
+                  "comparisons and selections";
       rewriter.replaceOp(&op, result);
     }
     if (choice.fused)

@@ -228,5 +228,11 @@ void rhizome::canonicalizeReal(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   patterns.add<MoveActivation, MoveQuantize, FoldPad, FoldClipIntoRounding,
                DropSecondRounding>(module.getContext());
-  (void)applyPatternsGreedily(module, std::move(patterns));
+  // Each operation moves a few times at most. Should two patterns undo one
+  // another, it ends all the same.
+  int64_t operations = 0;
+  module.walk([&](Operation *) { ++operations; });
+  GreedyRewriteConfig config;
+  config.setMaxNumRewrites(1000 + 100 * operations);
+  (void)applyPatternsGreedily(module, std::move(patterns), config);
 }

@@ -36,6 +36,36 @@ void Integerizer::visitDequantize(osa::DequantizeOp op, Lazy in) {
   setResult(op, out);
 }
 
+/// A constant that varies within a channel, such as a mask of an attention's
+/// scores, still varies along axes next to it: all of these are then the
+/// channels of what rounds the sum.
+std::optional<std::vector<int64_t>>
+Integerizer::refined(Operation *op, LazyTensor &t, ArrayRef<int64_t> map) {
+  constexpr int64_t kMostChannels = 4096; // of a few blocks of RAM
+  if (t.curve)
+    return std::nullopt;
+  for (size_t axes = 2; axes <= t.physicalShape.size(); ++axes) {
+    LazyTensor finer = t;
+    finer.refine(axes);
+    if (finer.channels() > kMostChannels)
+      break;
+    auto channels = finer.perChannel(map);
+    if (!channels)
+      continue;
+    if (!settle(op, finer))
+      break;
+    finer.physical = osa::ReshapeOp::create(
+        builder, op->getLoc(),
+        RankedTensorType::get(
+            finer.physicalShape,
+            cast<RankedTensorType>(finer.physical.getType()).getElementType()),
+        finer.physical);
+    t = std::move(finer);
+    return channels;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<Real>>
 Integerizer::constantPerChannel(Operation *op, LazyTensor &t,
                                 const ExactConstant &c) {
@@ -52,7 +82,10 @@ Integerizer::constantPerChannel(Operation *op, LazyTensor &t,
   }
   std::vector<int64_t> which(1, 0);
   if (c.size() > 1) {
-    auto channels = t.perChannel(broadcastMap(c.shape, t.shape));
+    const std::vector<int64_t> map = broadcastMap(c.shape, t.shape);
+    auto channels = t.perChannel(map);
+    if (!channels)
+      channels = refined(op, t, map);
     if (!channels)
       return std::nullopt;
     which = *channels;
@@ -206,6 +239,34 @@ bool Integerizer::applyCurve(Operation *op, ArrayRef<Lazy> tensors) {
   return true;
 }
 
+/// True if quantizers alone read `v`, which may be moved before.
+static bool isQuantized(Value v) {
+  return !v.use_empty() && llvm::all_of(v.getUsers(), [](Operation *user) {
+    return isa<osa::QuantizeOp>(user) ||
+           (isa<osa::ReshapeOp, osa::TransposeOp>(user) &&
+            isQuantized(user->getResult(0)));
+  });
+}
+
+/// A mask of minus infinities that is added before a quantizer: any number that
+/// saturates it will do. Null for other constants.
+static std::shared_ptr<const ExactConstant> maskOf(Operation *sum, Value mask) {
+  constexpr float kFar = 0x1p100f;
+  auto constant = mask.getDefiningOp<osa::ConstantOp>();
+  auto type = cast<RankedTensorType>(mask.getType());
+  if (!constant || !type.getElementType().isF32() ||
+      !isQuantized(sum->getResult(0)))
+    return nullptr;
+  std::vector<float> values = osa::floatValues(constant.getValue());
+  for (float &v : values) {
+    if (std::isnan(v) || (std::isfinite(v) && std::abs(v) >= kFar))
+      return nullptr;
+    if (std::isinf(v))
+      v = v < 0 ? -kFar : kFar;
+  }
+  return std::make_shared<ExactConstant>(exactFloats(type.getShape(), values));
+}
+
 void Integerizer::visitElementwise(Operation *op, Lazy in) {
   auto out = std::make_shared<LazyTensor>(*in);
   bool done = !in->curve &&
@@ -251,8 +312,10 @@ void Integerizer::visitElementwise(Operation *op, Lazy in) {
                   .Case<osa::AddOp, osa::SubOp, osa::MulOp, osa::DivOp,
                         osa::MaxOp, osa::MinOp>([&](auto) {
                     bool constantFirst = !lazy(op->getOperand(0));
-                    auto c =
-                        constants.get(op->getOperand(constantFirst ? 0 : 1));
+                    Value other = op->getOperand(constantFirst ? 0 : 1);
+                    auto c = constants.get(other);
+                    if (!c && isa<osa::AddOp>(op))
+                      c = maskOf(op, other);
                     return c && applyConstant(op, *out, *c, constantFirst);
                   })
                   .Default([](Operation *) { return false; });

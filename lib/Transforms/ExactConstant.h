@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlir/IR/Value.h"
+#include "rhizome/Transforms/Placement.h"
 #include "rhizome/Transforms/StepFunction.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
@@ -162,8 +163,4 @@ ExactConstant exactFloats(llvm::ArrayRef<int64_t> shape,
 /// A permutation of elements: out[i] = in[map[i]].
 std::vector<int64_t> transposeMap(llvm::ArrayRef<int64_t> shape,
                                   llvm::ArrayRef<int64_t> permutation);
-/// For each element of `shape`, the element of a tensor of shape `from` that
-/// NumPy broadcasting pairs with it.
-std::vector<int64_t> broadcastMap(llvm::ArrayRef<int64_t> from,
-                                  llvm::ArrayRef<int64_t> shape);
 } // namespace rhizome

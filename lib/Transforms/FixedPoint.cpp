@@ -4,9 +4,11 @@
 #include "ExactConstant.h"
 #include "Integerizer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Transforms/Integerize.h"
+#include "rhizome/Transforms/OutputFormat.h"
 #include "rhizome/Transforms/Passes.h"
 #include "rhizome/Transforms/Placement.h"
 #include "llvm/ADT/StringExtras.h"
@@ -39,6 +41,11 @@ private:
                                                 : found->second;
   }
   void quantizeConstant(const Placement::Constant &constant);
+  void quantizePoint(const Placement::Point &point);
+  /// The names of the model's outputs that have only `v`'s elements.
+  std::vector<std::string> outputsOf(Value v) const;
+  /// The names of the states that some of these outputs are.
+  std::vector<std::string> keptAs(ArrayRef<std::string> outputs) const;
 
   func::FuncOp function;
   const IntegerizeOptions &options;
@@ -46,8 +53,36 @@ private:
   OpBuilder builder;
   ConstantEvaluator constants;
   std::vector<std::string> names; ///< what is rounded, in order
+  /// Of them, those of weights and of tensors that layers read, and others.
+  std::vector<std::string> inner, outer;
 };
 } // namespace
+
+/// Only moves, chooses or repeats elements.
+static bool keepsElements(Operation *op) {
+  return isa<osa::ReshapeOp, osa::TransposeOp, osa::GatherOp, osa::MaxPoolOp>(
+      op);
+}
+
+std::vector<std::string> FixedPoint::outputsOf(Value v) const {
+  std::vector<std::string> found;
+  func::FuncOp model = function;
+  SmallVector<Value> work{v};
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    for (OpOperand &use : next.getUses()) {
+      auto name = isa<func::ReturnOp>(use.getOwner())
+                      ? model.getResultAttrOfType<StringAttr>(
+                            use.getOperandNumber(), "rhizome.name")
+                      : StringAttr();
+      if (name)
+        found.push_back(name.str());
+      else if (keepsElements(use.getOwner()))
+        work.push_back(use.getOwner()->getResult(0));
+    }
+  }
+  return found;
+}
 
 static AffineFormat affine(numeric::Format format) {
   int64_t end = int64_t(1) << (format.width() - 1);
@@ -62,8 +97,12 @@ void FixedPoint::quantizeConstant(const Placement::Constant &place) {
   std::string name = osa::nodeName(operand.getOwner());
   std::string own = osa::nodeName(v.getLoc());
   names.insert(names.end(), {name, own});
-  numeric::Format f =
-      options.tensorFormats.count(own) ? format(own) : format(name);
+  inner.push_back(own != name ? own : "");
+  // A format that only outputs can have is not for the layer's weights.
+  bool isOwn = own != name && options.tensorFormats.count(own);
+  numeric::Format f = format(isOwn ? own : name);
+  if (!isOwn && !whyNotForNetworks(f).empty())
+    f = format("");
   std::string tensor = own.empty() || own == name
                            ? name + (place.isBias ? " bias" : " weights")
                            : own;
@@ -93,19 +132,42 @@ bool FixedPoint::isQuantized() {
       function.getBody().getOps<osa::QuantizeOp>(), [](osa::QuantizeOp q) {
         return !q.getInput().getDefiningOp<osa::ConstantOp>();
       });
-  return hasOwn &&
-         llvm::all_of(placeQuantizers(function).constants,
-                      [](const Placement::Constant &c) { return c.isBias; });
+  return hasOwn && !placeQuantizers(function).hasFloatLayer();
+}
+
+std::vector<std::string>
+FixedPoint::keptAs(ArrayRef<std::string> outputs) const {
+  std::vector<std::string> states;
+  func::FuncOp model = function;
+  for (flow::StateAttr state :
+       flow::statesOf(model->getParentOfType<ModuleOp>()))
+    if (llvm::is_contained(outputs, state.getNext()))
+      states.push_back(state.getName().str());
+  return states;
+}
+
+void FixedPoint::quantizePoint(const Placement::Point &point) {
+  std::vector<std::string> known = outputsOf(point.value);
+  known.push_back(osa::nodeName(point.loc));
+  auto isNamed = [&](const std::string &name) {
+    return options.tensorFormats.count(name);
+  };
+  // What the model keeps has the format in which the next frame reads it.
+  llvm::append_range(known, keptAs(known));
+  auto named = llvm::find_if(known, isNamed);
+  quantizeUses(builder, point,
+               affine(format(named == known.end() ? "" : *named)),
+               /*outputs=*/true);
+  llvm::append_range(names, known);
+  llvm::append_range(point.isRead || point.isInput ? inner : outer, known);
 }
 
 void FixedPoint::run() {
-  Placement placement = placeQuantizers(function);
+  Placement placement = placeQuantizers(function, /*outputs=*/true);
   for (const Placement::Constant &constant : placement.constants)
     quantizeConstant(constant);
-  for (const Placement::Point &point : placement.activations) {
-    names.push_back(osa::nodeName(point.loc));
-    quantizeUses(builder, point, affine(format(names.back())));
-  }
+  for (const Placement::Point &point : placement.activations)
+    quantizePoint(point);
 }
 
 void FixedPoint::checkNames(Refusals &refusals) const {
@@ -122,7 +184,14 @@ void FixedPoint::checkNames(Refusals &refusals) const {
            : "");
   if (known.empty())
     remedy = "nothing of this model is rounded: leave the option out";
-  for (const auto &[name, f] : options.tensorFormats)
+  for (const auto &[name, f] : options.tensorFormats) {
+    if (llvm::is_contained(inner, name) ||
+        (llvm::is_contained(known, name) && !llvm::is_contained(outer, name)))
+      if (std::string why = whyNotForNetworks(f); !why.empty())
+        refusals.push_back({name, "",
+                            "the number format " + f.str() +
+                                " is for the model's outputs alone",
+                            why});
     if (!llvm::is_contained(known, name))
       refusals.push_back({"", "",
                           "--tensor-format names '" + name +
@@ -130,14 +199,17 @@ void FixedPoint::checkNames(Refusals &refusals) const {
                               "rounded" +
                               meant(name, known),
                           remedy});
+  }
 }
 
-std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
-  constexpr int kLeast = 2, kMost = 16, kMostFraction = 32;
-  auto network = [](const std::string &why) {
-    return "networks are built in signed fixed point of " +
-           std::to_string(kLeast) + " to " + std::to_string(kMost) +
-           " bits, -" + std::to_string(kMostFraction) + " to " +
+/// Why a format of at most `kMost` bits is none, in these words.
+static std::string whyNotIn(const numeric::Format &format, int kMost,
+                            const std::string &limits) {
+  constexpr int kLeast = 2, kMostFraction = 32;
+  auto network = [&](const std::string &why) {
+    return limits + " signed fixed point of " + std::to_string(kLeast) +
+           " to " + std::to_string(kMost) + " bits, -" +
+           std::to_string(kMostFraction) + " to " +
            std::to_string(kMostFraction) + " of them fraction; " + why;
   };
   if (!format.isFixed())
@@ -155,12 +227,22 @@ std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
   return "";
 }
 
+std::string rhizome::whyNotForNetworks(const numeric::Format &format) {
+  return whyNotIn(format, 16, "networks are built in");
+}
+
+std::string rhizome::whyNotForOutputs(const numeric::Format &format) {
+  return whyNotIn(format, 32, "outputs of networks are");
+}
+
 LogicalResult rhizome::applyFixedPoint(ModuleOp module,
                                        const IntegerizeOptions &options,
                                        Refusals &refusals,
                                        IntegerizeStats &stats) {
   auto check = [&](const std::string &name, numeric::Format f) {
-    if (std::string why = whyNotForNetworks(f); !why.empty())
+    if (std::string why =
+            name.empty() ? whyNotForNetworks(f) : whyNotForOutputs(f);
+        !why.empty())
       refusals.push_back({name, "",
                           "the number format " + f.str() + " is not supported",
                           why});

@@ -70,6 +70,25 @@ unsigned Integerizer::stageFor(Operation *op) const {
   return stage;
 }
 
+Refusal Integerizer::whyReal(Operation *layer) const {
+  Refusal why{osa::nodeName(layer), modelOpName(layer),
+              "it computes on real numbers: no quantizer stands before it",
+              "quantize the model, or give --calibration DATA or "
+              "--number-format 'fixed<I,F>'"};
+  // One may stand there of which there is no hardware.
+  Operation *before = layer->getOperand(0).getDefiningOp();
+  while (isa_and_nonnull<osa::DequantizeOp, osa::ReshapeOp, osa::TransposeOp,
+                         osa::MaxPoolOp, osa::GatherOp, osa::PadOp>(before))
+    before = before->getOperand(0).getDefiningOp();
+  auto found = reasons.find(before);
+  if (!isa_and_nonnull<osa::QuantizeOp>(before) || found == reasons.end())
+    return why;
+  why.reason = "the host computes the quantizer before it, '" +
+               found->second.node + "': " + found->second.reason;
+  why.remedy = found->second.remedy;
+  return why;
+}
+
 void Integerizer::stayOnHost(Operation *op) {
   unsigned stage = stageFor(op);
   for (Value v : op->getResults())
@@ -231,12 +250,7 @@ void Integerizer::visit(Operation *op) {
     if (isa<osa::QuantizeOp, osa::MultiThresholdOp>(op))
       return visitEntry(op);
     if (anyHost && isa<osa::Conv2dOp, osa::DenseOp>(op))
-      reasons.insert({op,
-                      {osa::nodeName(op), modelOpName(op),
-                       "it computes on real numbers: no quantizer stands "
-                       "before it",
-                       "quantize the model, or give --calibration DATA or "
-                       "--number-format 'fixed<I,F>'"}});
+      reasons.insert({op, whyReal(op)});
     return stayOnHost(op);
   }
   if (!isa<osa::OsaDialect>(op->getDialect())) {

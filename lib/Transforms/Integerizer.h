@@ -52,6 +52,8 @@ private:
   /// The first host task that can compute `op`.
   unsigned stageFor(mlir::Operation *op) const;
   void stayOnHost(mlir::Operation *op);
+  /// Why a layer that reads reals does so.
+  Refusal whyReal(mlir::Operation *layer) const;
   /// Leaves the op to the host, for `reason`.
   void leaveToHost(mlir::Operation *op, std::string reason, std::string remedy);
   void setResult(mlir::Operation *op, Lazy result) {
@@ -78,6 +80,8 @@ private:
   void visitElementwise(mlir::Operation *op, Lazy in);
   bool applyConstant(mlir::Operation *op, LazyTensor &t, const ExactConstant &c,
                      bool constantFirst);
+  std::optional<std::vector<int64_t>>
+  refined(mlir::Operation *op, LazyTensor &t, llvm::ArrayRef<int64_t> map);
   /// A constant operand's value for each channel of `t`, or one for all; null
   /// if it varies within a channel. May reshape and expand `t`.
   std::optional<std::vector<Real>> constantPerChannel(mlir::Operation *op,
@@ -185,6 +189,8 @@ private:
   void nameTensors();
   void close(Task &task);
   void nameBorders();
+  void nameEntries();
+  void nameResults();
   void renameStates();
 
   mlir::ModuleOp module;
@@ -206,11 +212,14 @@ private:
   /// Held tensors of earlier regions that the FPGA was given again.
   std::map<std::pair<void *, unsigned>, Lazy> moved;
   llvm::DenseMap<mlir::Value, unsigned> regionTensors, hostTensors;
+  /// By a region's tensor, the values of `@main` that the host makes of it.
+  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> pickedUp;
   llvm::MapVector<mlir::Operation *, Entry> entries;
   /// Reals that an integer operation made: where the host may pick up.
   llvm::DenseSet<mlir::Value> pickUp;
   llvm::DenseSet<mlir::Value> dependsOnInput;
   unsigned blobs = 0;
+  llvm::StringMap<size_t> hostEntries; ///< in stats.host, by node
 };
 
 /// The values that an operation reads, those of its loops' bodies included.

@@ -439,6 +439,12 @@ void Integerizer::visitSum(Operation *op, Lazy lhs, Lazy rhs) {
 
 void Integerizer::visitConcat(osa::ConcatOp op) {
   std::vector<Lazy> inputs;
+  if (op.getInputs().size() == 1)
+    if (Lazy only = lazy(op.getInputs().front())) {
+      setResult(op, only);
+      pickUp.insert(op.getResult());
+      return;
+    }
   for (Value v : op.getInputs()) {
     Lazy t = lazy(v);
     if (!t)

@@ -24,6 +24,24 @@ void LazyTensor::expand() {
     f.resize(channels(), f[0]);
 }
 
+void LazyTensor::refine(size_t axes) {
+  const SmallVector<int64_t> before = physicalShape;
+  const size_t kept = before.size() - axes;
+  const size_t own = f.size();
+  physicalShape.resize(kept);
+  physicalShape.push_back(
+      llvm::product_of(ArrayRef<int64_t>(before).drop_front(kept)));
+  if (own > 1) {
+    const std::vector<PiecewiseLinear> each = f;
+    f.clear();
+    for (int64_t c = 0; c < channels(); ++c)
+      f.push_back(each[size_t(c) % own]);
+  }
+  // A reshape that follows does for both.
+  if (layout.empty() || !layout.front().permutation.empty())
+    layout.insert(layout.begin(), LayoutStep{{}, before});
+}
+
 /// True if the permutation only moves axes of size 1.
 static bool isReshape(ArrayRef<int64_t> shape, ArrayRef<int64_t> permutation) {
   int64_t last = -1;

@@ -47,6 +47,11 @@ struct LazyTensor {
   /// Makes `f` hold one function per channel.
   void expand();
 
+  /// Takes the physical tensor's last `axes` axes for its channels, which all
+  /// have the functions of those that they were. Its physical value is then to
+  /// be reshaped.
+  void refine(size_t axes);
+
   void transpose(llvm::ArrayRef<int64_t> permutation);
   void reshape(llvm::ArrayRef<int64_t> shape);
   /// For each logical element, its physical one; nullopt if that is the

@@ -31,19 +31,60 @@ Value rhizome::quantized(OpBuilder &builder, Value v,
 }
 
 Value rhizome::quantizeUses(OpBuilder &builder, const Placement::Point &point,
-                            const AffineFormat &format) {
+                            const AffineFormat &format, bool outputs) {
   Value v = point.value, d = quantized(builder, v, format, point.loc);
   Operation *q = d.getDefiningOp()->getOperand(0).getDefiningOp();
   v.replaceUsesWithIf(d, [&](OpOperand &use) {
-    return use.getOwner() != q && !isa<func::ReturnOp>(use.getOwner());
+    return use.getOwner() != q &&
+           (outputs || !isa<func::ReturnOp>(use.getOwner()));
   });
   return d;
+}
+
+std::string rhizome::tensorName(Location loc) {
+  auto node = dyn_cast<NameLoc>(loc);
+  auto op = node ? dyn_cast<NameLoc>(node.getChildLoc()) : NameLoc();
+  auto tensor = op ? dyn_cast<NameLoc>(op.getChildLoc()) : NameLoc();
+  return tensor ? tensor.getName().str() : node ? node.getName().str() : "";
+}
+
+Location rhizome::withTensorOf(Location loc, Location end) {
+  auto node = dyn_cast<NameLoc>(loc);
+  auto op = node ? dyn_cast<NameLoc>(node.getChildLoc()) : NameLoc();
+  std::string name = tensorName(end);
+  if (!op || name.empty())
+    return loc;
+  auto tensor = NameLoc::get(StringAttr::get(loc.getContext(), name));
+  return NameLoc::get(node.getName(), NameLoc::get(op.getName(), tensor));
+}
+
+bool Placement::hasFloatLayer() const {
+  if (llvm::any_of(constants, [](const Constant &c) { return !c.isBias; }))
+    return true;
+  SmallVector<Value> work;
+  for (const Point &point : activations)
+    work.push_back(point.value);
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    if (!seen.insert(v).second)
+      continue;
+    for (Operation *user : v.getUsers()) {
+      if (isa<osa::Conv2dOp, osa::DenseOp, osa::MatmulOp>(user))
+        return true;
+      if (isa<osa::ReshapeOp, osa::TransposeOp, osa::GatherOp, osa::MaxPoolOp,
+              osa::PadOp>(user))
+        work.push_back(user->getResult(0));
+    }
+  }
+  return false;
 }
 
 namespace {
 class Placer {
 public:
-  explicit Placer(func::FuncOp function) : function(function) {}
+  Placer(func::FuncOp function, bool outputs)
+      : function(function), outputs(outputs) {}
   Placement run();
 
 private:
@@ -84,6 +125,8 @@ private:
   bool endsCurve(Operation *op);
   bool continues(Operation *op, Operation *next);
   bool feedsLayer(Value v);
+  /// True if `v` leaves the network, and the file does not round it there.
+  bool ends(Value v);
   void addConstant(OpOperand &operand, bool isBias);
   void addConstants();
   static bool isOfHost(Operation *op) {
@@ -96,8 +139,11 @@ private:
   bool staysOnHost(Value v);
   void addEnds();
   void addInput(BlockArgument arg);
+  void findNetwork();
 
   func::FuncOp function;
+  const bool outputs;        ///< graph outputs are rounded, too
+  DenseSet<Value> inNetwork; ///< computed from what the network takes, by it
   ConstantEvaluator constants;
   Placement placement;
 };
@@ -113,14 +159,39 @@ std::vector<float> rhizome::constantFloats(Value constant) {
   return values;
 }
 
+/// True if all weights of an output channel have one scale, so that they are
+/// codes of a layer as they are.
+static bool hasScalePerOutput(const ExactConstant &c) {
+  if (c.isOneGroup() || c.shape.empty())
+    return true;
+  const size_t row = c.size() / size_t(c.shape[0]);
+  for (size_t first = 0; first < c.size(); first += row) {
+    std::optional<uint32_t> group;
+    for (size_t i = first; i < first + row && !c.isOneGroup(first, row); ++i) {
+      if (c.codes[i] == 0)
+        continue;
+      const uint32_t own = c.group(i);
+      if (group && own != *group && c.scales[own] != c.scales[*group])
+        return false;
+      group = own;
+    }
+  }
+  return true;
+}
+
 /// A constant that the file quantizes already has its format, also if its
-/// elements are moved afterwards.
+/// elements are moved afterwards. Scales along input channels are no format of
+/// a layer's: its products would have no common unit.
 void Placer::addConstant(OpOperand &operand, bool isBias) {
   Operation *from = operand.get().getDefiningOp();
   while (from && (moves(from) || isa<osa::GatherOp>(from)))
     from = from->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<osa::DequantizeOp>(from) && isConstant(operand.get()))
-    placement.constants.push_back({&operand, isBias});
+  if (!isConstant(operand.get()))
+    return;
+  if (isa_and_nonnull<osa::DequantizeOp>(from) &&
+      (isBias || hasScalePerOutput(*constants.get(operand.get()))))
+    return;
+  placement.constants.push_back({&operand, isBias});
 }
 
 void Placer::addConstants() {
@@ -222,6 +293,24 @@ bool Placer::feedsLayer(Value v) {
   return false;
 }
 
+bool Placer::ends(Value v) {
+  SmallVector<Value> work{v};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    for (Operation *user : next.getUsers()) {
+      if (isa<osa::QuantizeOp>(user))
+        continue;
+      if (isa<func::ReturnOp>(user) || isOfHost(user))
+        return true;
+      llvm::append_range(work, user->getResults());
+    }
+  }
+  return false;
+}
+
 bool Placer::leavesHost(Operation *op, Value result) {
   if (!isOfHost(op))
     return false;
@@ -246,6 +335,22 @@ bool Placer::staysOnHost(Value v) {
   return llvm::all_of(v.getUsers(), [&](Operation *user) {
     return moves(user) ? staysOnHost(user->getResult(0)) : isOfHost(user);
   });
+}
+
+/// Finds what the network computes from tensors that are or will be rounded.
+void Placer::findNetwork() {
+  for (BlockArgument arg : function.getArguments())
+    inNetwork.insert(arg);
+  for (Operation &op : function.getBody().front()) {
+    bool isIn = op.getNumResults() == 1 && !isOfHost(&op) &&
+                llvm::all_of(op.getOperands(), [&](Value v) {
+                  return inNetwork.contains(v) || isConstant(v);
+                });
+    if (isIn || isa<osa::DequantizeOp>(op) ||
+        llvm::any_of(op.getResults(),
+                     [&](Value v) { return leavesHost(&op, v); }))
+      inNetwork.insert(op.result_begin(), op.result_end());
+  }
 }
 
 void Placer::addEnds() {
@@ -291,8 +396,9 @@ void Placer::addEnds() {
     }
     if (next && isa<osa::QuantizeOp>(next))
       continue; // the file rounds here
-    if (!moves(op) && feedsLayer(v))
-      placement.activations.push_back({v, op->getLoc()});
+    const bool isRead = !moves(op) && feedsLayer(v);
+    if (isRead || (outputs && !moves(op) && inNetwork.contains(v) && ends(v)))
+      placement.activations.push_back({v, op->getLoc(), false, isRead});
   }
 }
 
@@ -324,6 +430,8 @@ void Placer::addInput(BlockArgument arg) {
 }
 
 Placement Placer::run() {
+  if (outputs)
+    findNetwork();
   addConstants();
   addEnds();
   for (BlockArgument arg : function.getArguments())
@@ -331,6 +439,6 @@ Placement Placer::run() {
   return std::move(placement);
 }
 
-Placement rhizome::placeQuantizers(func::FuncOp function) {
-  return Placer(function).run();
+Placement rhizome::placeQuantizers(func::FuncOp function, bool outputs) {
+  return Placer(function, outputs).run();
 }

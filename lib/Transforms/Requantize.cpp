@@ -464,6 +464,22 @@ void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
   if (in->physical && !in->curve)
     result = emitDyadic(op, *in, channels);
   bool monotone = true;
+  if (!result && !in->curve) {
+    // All steps are compared, so that there must not be too many to list.
+    constexpr double kMostLevels = double(1 << 25);
+    double levels = 0;
+    for (size_t c = 0; c < count; ++c) {
+      const PiecewiseLinear &f = in->function(c);
+      const Quantizer &q = channels.quantizer(c);
+      levels += std::abs(double(q.level(f.at(f.hi()))) -
+                         double(q.level(f.at(f.lo()))));
+    }
+    if (levels > kMostLevels)
+      return leaveToHost(op,
+                         "its results take too many values to be compared one "
+                         "by one",
+                         "use fewer bits, or scales that are powers of two");
+  }
   // A curve caches its results; lines do not.
   std::vector<std::optional<Steps>> found(result ? 0 : count);
   if (!in->curve)

@@ -6,6 +6,7 @@
 #include "Integerizer.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Transforms/Placement.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -190,13 +191,11 @@ void Integerizer::noteHost(Operation *op) {
     return;
   auto found = reasons.find(op);
   Refusal entry = found != reasons.end() ? found->second : whyHost(op);
-  for (Refusal &known : stats.host)
-    if (known.node == entry.node) {
-      if (known.reason.empty())
-        known = entry;
-      return;
-    }
-  stats.host.push_back(entry);
+  auto [known, isNew] = hostEntries.try_emplace(entry.node, stats.host.size());
+  if (isNew)
+    stats.host.push_back(entry);
+  else if (Refusal &before = stats.host[known->second]; before.reason.empty())
+    before = entry;
 }
 
 Value Integerizer::hostLayout(Location loc, const LazyTensor &t, Value v,
@@ -295,6 +294,8 @@ Value Integerizer::hostValue(Value v, unsigned stage) {
     else if (pickUp.contains(v) && t->isAffine() &&
              (t->physical || settle(op, *t)))
       out = hostReal(op->getLoc(), *t, stage);
+    if (out)
+      pickedUp[regionTensor(t->physical)].push_back(v);
   }
   if (out) {
     hostAt(stage).map.map(v, out);
@@ -439,11 +440,8 @@ void Integerizer::close(Task &task) {
     f.setResultAttr(i, flow::kTensor, nameOf(tensor));
 }
 
-/// rhizome.name and what else the model says of its inputs and outputs, and
-/// names of the FPGA's ports: of the inputs that they come from; of the outputs
-/// in order.
+/// rhizome.name and what else the model says of its inputs and outputs.
 void Integerizer::nameBorders() {
-  MLIRContext *context = builder.getContext();
   auto copy = [](DictionaryAttr from, auto set) {
     if (from)
       for (NamedAttribute attr : from)
@@ -461,43 +459,117 @@ void Integerizer::nameBorders() {
              [&](StringAttr name, Attribute value) {
                task->function.setResultAttr(unsigned(k), name, value);
              });
+  nameEntries();
+  nameResults();
+}
 
-  // Of a region's inputs, the graph input that each comes from, if it is one.
-  DenseMap<unsigned, std::string> sources;
+namespace {
+/// Names of the FPGA's tensors. Those of the model's inputs or outputs are for
+/// these alone: whoever reads a name means its values.
+class BorderNames {
+public:
+  explicit BorderNames(func::FuncOp model) {
+    for (unsigned i = 0; i < model.getNumArguments(); ++i)
+      reserve(model.getArgAttrOfType<StringAttr>(i, "rhizome.name"));
+    for (unsigned i = 0; i < model.getNumResults(); ++i)
+      reserve(model.getResultAttrOfType<StringAttr>(i, "rhizome.name"));
+  }
+  std::string ofModel(std::string name) { return fresh(std::move(name)); }
+  std::string own(std::string name) {
+    return fresh(models.contains(name) ? name + "_border" : std::move(name));
+  }
+
+private:
+  llvm::StringSet<> models, used;
+  void reserve(StringAttr name) {
+    if (name)
+      models.insert(name.getValue());
+  }
+  std::string fresh(std::string name) {
+    const std::string stem = name;
+    for (int suffix = 2; !used.insert(name).second; ++suffix)
+      name = stem + "_" + std::to_string(suffix);
+    return name;
+  }
+};
+} // namespace
+
+/// The FPGA's inputs have the names of what they quantize: the model's inputs,
+/// or what the host makes of these.
+void Integerizer::nameEntries() {
+  DenseMap<unsigned, Value> sources;
   for (auto &[op, entry] : entries) {
     Value source = op->getOperand(0);
-    while (Operation *producer = source.getDefiningOp())
-      source = producer->getNumOperands() ? producer->getOperand(0) : Value();
-    auto arg = dyn_cast_or_null<BlockArgument>(source);
-    auto name = arg ? model.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                         "rhizome.name")
-                    : StringAttr();
-    sources[entry.tensor] = name ? name.str() : "";
+    while (isa_and_nonnull<osa::ReshapeOp, osa::TransposeOp>(
+        source.getDefiningOp()))
+      source = source.getDefiningOp()->getOperand(0);
+    sources[entry.tensor] = source;
   }
-  llvm::StringSet<> used;
-  size_t results = 0, all = 0;
+  BorderNames names(model);
   for (std::unique_ptr<Task> &region : regions)
-    all += region ? region->given.size() : 0;
-  for (std::unique_ptr<Task> &region : regions) {
-    if (!region)
-      continue;
-    func::FuncOp f = region->function;
-    for (auto [i, tensor] : llvm::enumerate(region->taken)) {
-      std::string name = sources.lookup(tensor);
-      for (int suffix = 2; !used.insert(name).second; ++suffix)
-        name += "_" + std::to_string(suffix);
-      f.setArgAttr(i, "rhizome.name", StringAttr::get(context, name));
+    for (size_t i = 0; region && i < region->taken.size(); ++i) {
+      Value source = sources.lookup(region->taken[i]);
+      std::string name;
+      if (auto arg = dyn_cast_or_null<BlockArgument>(source)) {
+        if (auto given = model.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
+                                                            "rhizome.name"))
+          name = names.ofModel(given.str());
+      } else if (source) {
+        name = tensorName(source.getLoc());
+        name = name.empty() ? name : names.own(name);
+      }
+      if (name.empty())
+        name = names.own("input");
+      region->function.setArgAttr(unsigned(i), "rhizome.name",
+                                  builder.getStringAttr(name));
     }
-    for (unsigned i = 0; i < region->given.size(); ++i, ++results) {
-      StringAttr name;
-      if (all == model.getNumResults())
-        name = model.getResultAttrOfType<StringAttr>(unsigned(results),
-                                                     "rhizome.name");
-      if (!name)
-        name = StringAttr::get(context, "result" + std::to_string(results));
-      f.setResultAttr(i, "rhizome.name", name);
+}
+
+/// What the host makes of codes, if it converts them; otherwise `v`.
+static Value realOf(Value v) {
+  for (Operation *user : v.getUsers())
+    if (isa<osa::DequantizeOp>(user) && user->getOperand(0) == v)
+      return user->getResult(0);
+  return v;
+}
+
+/// The FPGA's outputs have the names of what the host reads in them: the
+/// model's outputs, where it only converts and moves them, or the values from
+/// which it computes.
+void Integerizer::nameResults() {
+  DenseMap<Value, StringAttr> given;
+  auto end = cast<func::ReturnOp>(model.getBody().front().back());
+  for (auto [i, v] : llvm::enumerate(end.getOperands())) {
+    auto name =
+        model.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    for (Value at = v; name && at;) {
+      given.try_emplace(at, name);
+      Operation *op = at.getDefiningOp();
+      at = isa_and_nonnull<osa::DequantizeOp, osa::ReshapeOp,
+                           osa::TransposeOp>(op)
+               ? op->getOperand(0)
+               : Value();
     }
   }
+  BorderNames names(model);
+  size_t results = 0;
+  for (std::unique_ptr<Task> &region : regions)
+    for (size_t i = 0; region && i < region->given.size(); ++i, ++results) {
+      ArrayRef<Value> values = pickedUp[region->given[i]];
+      auto isGiven = [&](Value v) { return given.contains(v); };
+      std::string name;
+      if (auto v = llvm::find_if(values, isGiven); v != values.end()) {
+        name = names.ofModel(given[*v].str());
+      } else {
+        for (Value v : values)
+          if (name.empty())
+            name = tensorName(realOf(v).getLoc());
+        name =
+            names.own(name.empty() ? "result" + std::to_string(results) : name);
+      }
+      region->function.setResultAttr(unsigned(i), "rhizome.name",
+                                     builder.getStringAttr(name));
+    }
 }
 
 /// What the model keeps is no input of its tasks' graph, and has the graph's

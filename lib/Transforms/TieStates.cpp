@@ -30,6 +30,10 @@ static bool areAlike(osa::QuantizeOp a, osa::QuantizeOp b) {
 
 /// `v` as that quantizer gives it back, by one that is there or a new one.
 static Value roundedAs(OpBuilder &builder, Value v, osa::QuantizeOp as) {
+  if (auto back = v.getDefiningOp<osa::DequantizeOp>())
+    if (auto known = back.getInput().getDefiningOp<osa::QuantizeOp>();
+        known && areAlike(known, as))
+      return v;
   for (Operation *user : v.getUsers())
     if (auto known = dyn_cast<osa::QuantizeOp>(user);
         known && areAlike(known, as))

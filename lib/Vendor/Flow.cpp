@@ -187,12 +187,12 @@ Expected<std::string> vendor::fillTemplate(StringRef path, StringRef text,
   return result;
 }
 
-Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
-                         const Device &device, double clockMhz,
-                         std::vector<std::string> &notes,
-                         const std::vector<uint16_t> &configuration,
-                         const BoardProject *board,
-                         const PlannedSystem *system) {
+Expected<std::vector<vendor::FlowFile>>
+vendor::filesOf(const PlannedNode &node, const Device &device, double clockMhz,
+                std::vector<std::string> &notes,
+                const std::vector<uint16_t> &configuration,
+                const BoardProject *board, const PlannedSystem *system) {
+  std::vector<FlowFile> written;
   Expected<std::vector<Flow>> flows = listFlows();
   if (!flows)
     return flows.takeError();
@@ -200,9 +200,7 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
       valuesOf(node, device, clockMhz, configuration, board, system);
   if (board)
     for (const auto &[name, text] : board->rtl)
-      if (Error error =
-              writer.writeFile("nodes/" + node.name + "/board/" + name, text))
-        return error;
+      written.push_back({"board/" + name, text});
   for (const Flow &flow : *flows) {
     if (!flow.serves(device) || (flow.dies && node.dies.empty()))
       continue;
@@ -268,10 +266,25 @@ Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
           fillTemplate(path, *text, values, flow.folder + "/partials");
       if (!filled)
         return filled.takeError();
-      if (Error error = writer.writeFile(
-              "nodes/" + node.name + "/" + flow.name + "/" + name, *filled))
-        return error;
+      written.push_back({flow.name + "/" + name, std::move(*filled)});
     }
   }
+  return written;
+}
+
+Error vendor::writeFlows(PackageWriter &writer, const PlannedNode &node,
+                         const Device &device, double clockMhz,
+                         std::vector<std::string> &notes,
+                         const std::vector<uint16_t> &configuration,
+                         const BoardProject *board,
+                         const PlannedSystem *system) {
+  auto files =
+      filesOf(node, device, clockMhz, notes, configuration, board, system);
+  if (!files)
+    return files.takeError();
+  for (const FlowFile &file : *files)
+    if (Error error =
+            writer.writeFile("nodes/" + node.name + "/" + file.path, file.text))
+      return error;
   return Error::success();
 }

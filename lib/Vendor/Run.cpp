@@ -2,6 +2,7 @@
 // Copies a node's build files aside, runs the flow's command there, and reads
 // figures from its reports by the flow's patterns.
 #include "rhizome/Vendor/Run.h"
+#include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -115,25 +116,22 @@ std::vector<std::string> filesLike(const std::string &folder,
   return files;
 }
 
+/// Copies a folder's files, and follows no links.
 Error copyTree(const std::string &from, const std::string &to) {
-  std::error_code error = sys::fs::create_directories(to);
-  for (sys::fs::directory_iterator it(from, error), end; it != end && !error;
-       it.increment(error)) {
-    const StringRef name = sys::path::filename(it->path());
-    std::string target = to + "/" + name.str();
-    if (sys::fs::is_directory(it->path())) {
+  if (Error error = makeNewFolder(to))
+    return error;
+  for (const std::string &name : namesIn(from)) {
+    const std::string source = from + "/" + name, target = to + "/" + name;
+    if (!isLink(source) && sys::fs::is_directory(source)) {
       if (name == "out") // of a run by hand, whose reports are not ours
         continue;
-      if (Error inner = copyTree(it->path(), target))
+      if (Error inner = copyTree(source, target))
         return inner;
       continue;
     }
-    if ((error = sys::fs::copy_file(it->path(), target)))
-      break;
+    if (Error error = copyFile(source, target))
+      return error;
   }
-  if (error)
-    return createStringError(error, "cannot copy '%s' to '%s': %s",
-                             from.c_str(), to.c_str(), error.message().c_str());
   return Error::success();
 }
 
@@ -159,6 +157,7 @@ public:
 private:
   Error choose();
   Error build(const PlannedNode &node);
+  Error place(const PlannedNode &node, const std::string &to);
   Error execute(const PlannedNode &node, const std::string &folder,
                 RunNode &result);
   Error readReports(const std::string &folder, RunNode &result);
@@ -214,16 +213,13 @@ Error Runs::choose() {
   path = "PATH=" + join(folders, ":") + ":" + (ours ? ours : "");
 
   SmallString<256> place(package.results(flow.name));
-  std::error_code error = sys::fs::make_absolute(place);
+  if (std::error_code error = sys::fs::make_absolute(place))
+    return errorCodeToError(error);
   // What an earlier run has left would look like a result of this one.
-  sys::fs::remove(package.results(flow.name + ".json"));
-  if (!error)
-    error = sys::fs::remove_directories(place, /*IgnoreErrors=*/false);
-  if (!error)
-    error = sys::fs::create_directories(place);
-  if (error)
-    return createStringError(error, "cannot make the folder '%s': %s",
-                             place.c_str(), error.message().c_str());
+  if (Error error = package.removeResult(flow.name + ".json"))
+    return error;
+  if (Error error = package.emptyResults(flow.name))
+    return error;
   root = place.str().str();
   return Error::success();
 }
@@ -241,6 +237,13 @@ Error Runs::execute(const PlannedNode &node, const std::string &folder,
   process.folder = folder;
   process.log = one.log;
   process.environment = {path};
+  Confinement wanted;
+  wanted.writable = {root};
+  wanted.programs = Confinement::Programs::Any;
+  wanted.isLarge = true;
+  if (Error error =
+          package.confinement(std::move(wanted)).moveInto(process.confinement))
+    return error;
   using namespace std::chrono;
   const auto begin = steady_clock::now();
   auto seconds = [&] {
@@ -327,6 +330,62 @@ Error Runs::readReport(const FlowReport &report, const std::string &folder,
   return Error::success();
 }
 
+/// A node's RTL and its build files for the flow. The latter are programs, so
+/// they are made as a compile makes them, whatever the package holds.
+Error Runs::place(const PlannedNode &node, const std::string &to) {
+  const Plan &plan = package.plan();
+  auto refuse = [&](Error why) {
+    return createStringError(
+        "the build files for %s cannot be made again (%s), and those in the "
+        "package are programs; if you trust it, say --trust",
+        flow.tool.c_str(), toString(std::move(why)).c_str());
+  };
+  Expected<Device> device = loadDevice(node.device);
+  if (!device)
+    return refuse(device.takeError());
+  std::vector<std::string> ignored;
+  std::optional<BoardProject> project;
+  std::optional<Board> around;
+  if (!plan.board.empty())
+    if (Error error = loadBoard(plan.board).moveInto(around))
+      return refuse(std::move(error));
+  if (options.boardProject)
+    if (Error error = options
+                          .boardProject(plan, node, *device,
+                                        around ? &*around : nullptr, ignored)
+                          .moveInto(project))
+      return refuse(std::move(error));
+  const bool isKernels = plan.kernel && plan.kernel->system;
+  auto files =
+      filesOf(node, *device, node.clockMhz, ignored,
+              nodeConfiguration(plan, node), project ? &*project : nullptr,
+              isKernels ? &*plan.kernel->system : nullptr);
+  if (!files)
+    return refuse(files.takeError());
+  if (Error error = makeFolders(to + "/rtl"))
+    return error;
+  for (const auto *list : {&node.rtl, &node.simulationModels})
+    for (const std::string &name : *list) {
+      if (Error error = makeFolders(to + "/rtl", sys::path::parent_path(name)))
+        return error;
+      if (Error error =
+              copyFile(package.rtlPath(node) + "/" + name, to + "/rtl/" + name))
+        return error;
+    }
+  if (Error error = package.copyImages(node, to + "/rtl"))
+    return error;
+  if (Error error =
+          writeBytes(to + "/rtl/files.f", join(node.rtl, "\n") + "\n"))
+    return error;
+  for (const FlowFile &file : *files) {
+    if (Error error = makeFolders(to, sys::path::parent_path(file.path)))
+      return error;
+    if (Error error = writeBytes(to + "/" + file.path, file.text))
+      return error;
+  }
+  return Error::success();
+}
+
 Error Runs::build(const PlannedNode &node) {
   RunNode one;
   one.name = node.name;
@@ -350,7 +409,7 @@ Error Runs::build(const PlannedNode &node) {
         flow.tool.c_str(), from.c_str(), flow.name.c_str(),
         node.device.c_str());
   one.log = root + "/" + node.name + ".log";
-  if (Error error = copyTree(from, to))
+  if (Error error = package.isTrusted() ? copyTree(from, to) : place(node, to))
     return error;
   const std::string folder = to + "/" + flow.name;
   if (Error error = execute(node, folder, one))
@@ -397,7 +456,7 @@ Expected<RunResult> Runs::run() {
       return std::move(error);
   }
   std::string text = formatv("{0:2}\n", json::Value(toJson(result))).str();
-  if (Error error = writeAtomically(package.results(flow.name + ".json"), text))
+  if (Error error = package.writeResult(flow.name + ".json", text))
     return std::move(error);
   return std::move(result);
 }

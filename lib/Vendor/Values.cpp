@@ -63,6 +63,9 @@ static json::Object borderOf(const BorderPort &port, size_t index, size_t count,
   };
 }
 
+/// High-performance ports of the processors on a chip to their memory.
+constexpr int64_t kProcessorPorts = 4;
+
 /// Port `index` to a memory outside the chip. The kernel's register at `offset`
 /// holds the address of its bank's contents.
 static json::Object memoryPortOf(const PlannedNode &node,
@@ -86,6 +89,7 @@ static json::Object memoryPortOf(const PlannedNode &node,
       {"memory", port.memory},
       {"bank", std::to_string(port.bank)},
       {"memory_bank", bankOf(device, port.bank)},
+      {"processor_port", std::to_string(port.bank % kProcessorPorts)},
       {"data_width", std::to_string(port.dataWidth)},
       {"data_msb", std::to_string(port.dataWidth - 1)},
       {"strobe_msb", std::to_string(port.dataWidth / 8 - 1)},
@@ -205,9 +209,12 @@ json::Object vendor::valuesOf(const PlannedNode &node, const Device &device,
   json::Array inputs, outputs;
   size_t total = node.inputs.size() + node.outputs.size();
   size_t pointers = node.memoryPorts.size();
-  for (auto [i, port] : enumerate(node.inputs))
-    inputs.push_back(
-        borderOf(port, i, node.inputs.size(), i, total, pointers, device));
+  for (auto [i, port] : enumerate(node.inputs)) {
+    json::Object input =
+        borderOf(port, i, node.inputs.size(), i, total, pointers, device);
+    input["counts_errors"] = node.countsErrors();
+    inputs.push_back(std::move(input));
+  }
   for (auto [i, port] : enumerate(node.outputs))
     outputs.push_back(borderOf(port, i, node.outputs.size(),
                                node.inputs.size() + i, total, pointers,

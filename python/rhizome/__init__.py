@@ -12,6 +12,7 @@ Each call runs the program `rhizome`, which the wheel contains. Nothing of the
 compiler is loaded into Python's process, so its LLVM meets no other one there,
 calls from several threads run side by side, and Ctrl-C ends the program.
 """
+from .device import Device
 from .errors import GoalError, Refusal, Refused, RhizomeError, UsageError
 from .kernel import FormatPoint, Formats, Kernel, formats
 from .model import (analyze, compile, coverage, evaluate, explore, targets,
@@ -24,7 +25,7 @@ from .widths import Precision, Widths, precision
 from ._program import examples, program, version
 
 __all__ = [
-    "Evaluation", "Finding", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
+    "Device", "Evaluation", "Finding", "FormatPoint", "Formats", "GoalError", "Kernel", "Layer", "Operation", "Package",
     "Plan", "Precision", "Quantized", "Refusal", "Refused", "RhizomeError", "Simulation",
     "Summary", "Synthesis", "Trace", "TracedLayer", "UsageError", "Widths", "analyze", "compile", "coverage",
     "evaluate", "examples", "explore", "formats", "precision", "program", "quantize", "targets",

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from typing import (Any, Callable, Dict, Iterator, List, Mapping, Optional,
@@ -62,7 +63,6 @@ def version() -> str:
 
 def main() -> int:
     """The wheel's commands: rhizome and its siblings, by the name called."""
-    import sys
     path, name = program(), pathlib.Path(sys.argv[0]).name
     if name.startswith("rhizome-"):
         path = path.with_name(name)
@@ -70,23 +70,57 @@ def main() -> int:
 
 
 def run(command: str, *arguments: Path, options: Mapping[str, Any] = {},
-        progress: Optional[Progress] = None) -> Answer:
-    """Runs a command and returns its answer; raises what it failed with.
+        progress: Optional[Progress] = None, names: Mapping[str, str] = {},
+        also: str = "") -> Answer:
+    """Runs a command and returns its answer; raises what it failed with, unless
+    the answer has a member `also`.
 
     `options` are those of the command line with underscores: `clock_mhz=200`
     is --clock-mhz 200. True is a flag, False and None leave an option out, a
-    list repeats it, a mapping gives NAME=VALUE for each.
+    list repeats it, a mapping gives NAME=VALUE for each. `names` are those of
+    arguments by the files that stand for them.
     """
     with files() as keep:
-        words = [str(program()), command, *(os.fspath(a) for a in arguments)]
-        for name, value in options.items():
-            words += _option(name, value, keep)
-        words.append("--json")
-        status, out, err = _communicate(words, progress)
+        # What follows "--" is no option, whatever it begins with.
+        line = [str(program()), command, *words(options, keep), "--json", "--",
+                *(os.fspath(a) for a in arguments)]
+        status, out, err = _communicate(line, progress)
     answer = _answer(out)
-    if status == 0 and answer is not None:
+    if answer is not None and (status == 0 or also in answer):
         return answer
-    raise _failure(status, answer, err)
+    raise _failure(status, answer, err, {**names, **keep.names})
+
+
+_COMMANDS = "analyze|compile|coverage|evaluate|explore|formats|targets|trace"
+
+
+def _for_python(text: str, names: Mapping[str, str]) -> str:
+    """A message of the program with arguments in place of options and of files
+    that were written for a call."""
+    for path, name in names.items():
+        text = text.replace(path, name)
+    text = re.sub(rf"'rhizome ({_COMMANDS})'", r"rhizome.\1", text)
+    text = re.sub(r"--([a-z][a-z0-9-]*) ('[^']*')", lambda found:
+                  found[1].replace("-", "_") + "=" + found[2], text)
+    return re.sub(r"(?<![\w/.-])--([a-z][a-z0-9-]*)(?!=)\b", lambda found:
+                  found[1].replace("-", "_"), text)
+
+
+def frames_first(values: Array) -> Array:
+    """Without the model's own batch dimension, which is 1."""
+    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
+
+
+def words(options: Mapping[str, Any],
+          keep: Optional["Files"] = None) -> List[str]:
+    """Options as those of the command line; arrays need a place for files."""
+    return [word for name, value in options.items()
+            for word in _option(name, value, keep)]
+
+
+def failure_of(status: int, err: bytes) -> RhizomeError:
+    """What a program that has ended failed with, by what it said."""
+    return _failure(status, None, err.decode(errors="replace"), {})
 
 
 @contextlib.contextmanager
@@ -101,22 +135,35 @@ class Files:
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
+        self.names: Dict[str, str] = {}
         self._count = 0
 
-    def new(self, suffix: str = ".npy") -> pathlib.Path:
+    def new(self, suffix: str = ".npy", name: str = "") -> pathlib.Path:
+        """A file for an argument of this name, by which errors call it."""
         self._count += 1
-        return self.folder / f"{self._count}{suffix}"
+        path = self.folder / f"{self._count}{suffix}"
+        if name:
+            self.names[str(path)] = name
+        return path
 
-    def path(self, data: Data) -> str:
+    def arrays(self, arrays: Mapping[str, Data], name: str = "") -> str:
+        """One file of arrays by name."""
+        path = self.new(".npz", name)
+        np.savez(path, **{key: np.load(each) if isinstance(
+            each, (str, os.PathLike)) else np.asarray(each)
+            for key, each in arrays.items()})  # type: ignore[arg-type]
+        return str(path)
+
+    def path(self, data: Data, name: str = "") -> str:
         """The file of `data`, written if it is an array."""
         if isinstance(data, (str, os.PathLike)):
             return os.fspath(data)
-        path = self.new()
+        path = self.new(name=name)
         np.save(path, np.ascontiguousarray(data))
         return str(path)
 
 
-def _option(name: str, value: Any, keep: Files) -> List[str]:
+def _option(name: str, value: Any, keep: Optional[Files]) -> List[str]:
     flag = "--" + name.replace("_", "-")
     if value is None or value is False:
         return []
@@ -131,7 +178,9 @@ def _option(name: str, value: Any, keep: Files) -> List[str]:
     if isinstance(value, (list, tuple)):
         return [word for each in value for word in _option(name, each, keep)]
     if isinstance(value, np.ndarray):
-        return [flag, keep.path(value)]
+        if not keep:
+            raise UsageError(f"{name} takes a path, not an array")
+        return [flag, keep.path(value, name)]
     # One word, so that a value may begin with a dash.
     return [f"{flag}={_text(value)}"]
 
@@ -146,7 +195,9 @@ def _communicate(words: Sequence[str], progress: Optional[Progress] = None
                  ) -> "tuple[int, str, str]":
     # A session of its own: an interrupt of ours ends all that the program runs
     # for it, and nothing else.
-    environment = {**os.environ, _PROGRESS: "1"} if progress else None
+    environment = {**os.environ, "RHIZOME_PYTHON": sys.executable}
+    if progress:
+        environment[_PROGRESS] = "1"
     with subprocess.Popen(words, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment, start_new_session=True) as process:
@@ -210,21 +261,27 @@ def _answer(out: str) -> Optional[Answer]:
     return answer if isinstance(answer, dict) else None
 
 
-def _failure(status: int, answer: Optional[Answer],
-             err: str) -> RhizomeError:
+def _failure(status: int, answer: Optional[Answer], err: str,
+             names: Mapping[str, str]) -> RhizomeError:
+    def said(text: str) -> str:
+        return _for_python(text, names)
+
     if answer and answer.get("refused"):
-        return Refused([Refusal(**{key: each.get(key, "") for key in
+        return Refused([Refusal(**{key: said(each.get(key, "")) for key in
                                    ("node", "op", "reason", "remedy")},
                                 line=each.get("line", 0))
                         for each in answer["refused"]])
     if answer and "limit" in answer:
-        return GoalError(answer["limit"], answer.get("nearest"))
+        return GoalError(said(answer["limit"]), answer.get("nearest"))
     kind = UsageError if status == _BAD_USAGE else RhizomeError
     if answer and answer.get("error"):
-        return kind(answer["error"], answer.get("remedy", ""))
+        reason, _, remedy = answer["error"].strip().partition("\n  remedy: ")
+        return kind(said(reason), said(answer.get("remedy", "") or remedy))
     text = err.strip().replace("\nRun with --help for more information.", "")
     if not text:
         text = (f"rhizome ended with status {status}" if status >= 0 else
                 f"rhizome was ended by {signal.Signals(-status).name}")
     reason, _, remedy = text.partition("\n  remedy: ")
-    return kind(reason.replace("error: ", "", 1), remedy)
+    if reason.startswith("error: "):
+        reason = reason[len("error: "):]
+    return kind(said(reason), said(remedy))

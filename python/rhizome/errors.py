@@ -18,7 +18,8 @@ class RhizomeError(Exception):
 
 
 class UsageError(RhizomeError):
-    """An option that does not exist, or a value that it does not take."""
+    """An option that does not exist, a value that it does not take, or a name
+    that nothing has, such as of a device."""
 
 
 @dataclasses.dataclass(frozen=True)

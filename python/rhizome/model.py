@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be done with a model: look at it, plan it, compile it."""
+"""What can be done with a model or a kernel: look at it, plan it, compile it."""
 from __future__ import annotations
 
 import dataclasses
@@ -46,7 +46,8 @@ def compile(model: Model, *, output: Optional[Path] = None,
             progress: Optional[Progress] = None,
             **options: Any) -> Package:
     """Compiles `model` into a package in the folder `output`, by default the
-    model's name with the suffix .rhz in the current folder.
+    model's name with the suffix .rhz in the current folder. A kernel (.cfd,
+    .mlir) needs a device or board; rhizome.Kernel computes one on this CPU.
 
     plan: a plan.json or a package whose choices are taken.
     The other arguments and the exceptions are those of explore.
@@ -81,8 +82,9 @@ def trace(model: Model, data: Data, *, frames: Optional[int] = None,
 
 
 def coverage(model: Path, **options: Any) -> Answer:
-    """Which generator can build which operation, and what runs on the host."""
-    return _program.run("coverage", model, options=options)
+    """Which generator can build which operation, and what runs on the host; `ok`
+    tells whether a compile would build the network."""
+    return _program.run("coverage", model, options=options, also="fpga")
 
 
 def analyze(model: Path, **options: Any) -> Answer:
@@ -101,7 +103,8 @@ def explore_again(request: Request, progress: Optional[Progress]) -> Plan:
         path, options = _read(request, keep)
         try:
             return Plan(_program.run("explore", path, options=options,
-                                     progress=progress), request)
+                                     progress=progress, names=keep.names),
+                        request)
         except Refused as refused:
             if not request.steering:
                 raise
@@ -120,7 +123,7 @@ def compile_again(request: Request, output: Optional[Path],
     with _program.files() as keep:
         path, options = _read(request, keep)
         answer = _program.run("compile", path, progress=progress, options={
-            **options, **more, "output": folder})
+            **options, **more, "output": folder}, names=keep.names)
         return Package(folder, Plan(answer, request))
 
 
@@ -134,7 +137,7 @@ def _read(request: Request,
                              "put the choices into that file, or explore "
                              "without it")
         # JSON is YAML, too.
-        options["steer"] = keep.new(".yaml")
+        options["steer"] = keep.new(".yaml", "the choices")
         options["steer"].write_text(json.dumps(request.steering))
     if isinstance(request.model, Quantized):
         return request.model.module, {**options, "compile_from": "quantize"}

@@ -6,15 +6,23 @@ import dataclasses
 import json
 import os
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+import re
+from typing import (Any, Dict, List, Mapping, Optional, Sequence, Tuple,
+                    Union)
 
 import numpy as np
 
 from . import _program
-from .errors import RhizomeError
-from .plan import Plan, Summary, number, shown, table
+from .device import Device
+from .errors import RhizomeError, UsageError
+from .plan import Plan, Summary, check, number, shown, table
 from .tracing import Trace, traced
 from ._program import Answer, Array, Data, Path, Progress
+
+
+#: What a package computes on: arrays or files in the order of its inputs, or
+#: those of a kernel by their names.
+Inputs = Union[Data, Sequence[Data], Mapping[str, Data]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Simulation:
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-    """A model on labeled data."""
+    """A model on data; without labels, nothing is correct or wrong: None."""
 
     frames: int
     correct: Optional[int]
@@ -56,7 +64,8 @@ class Evaluation:
     def _repr_html_(self) -> str:
         accuracy = "" if self.accuracy is None else f"{self.accuracy:.2%}"
         return table([("frames", number(self.frames)),
-                      ("correct", number(self.correct)),
+                      ("correct", "" if self.correct is None
+                       else number(self.correct)),
                       ("accuracy", accuracy)])
 
 
@@ -84,7 +93,8 @@ class Package:
             #: plan.json as it is on disk.
             self.record: Dict[str, Any] = json.loads(
                 (self.folder / "plan.json").read_text())
-        except (OSError, ValueError) as why:
+            check(self.record)
+        except (OSError, ValueError, RecursionError) as why:
             raise RhizomeError(f"'{self.folder}' is not a package: {why}",
                                "compile a model into it") from why
         self.plan = plan or Plan(self.record)
@@ -108,14 +118,14 @@ class Package:
         """The report, one HTML page."""
         return self.folder / "report.html"
 
-    def simulate(self, inputs: Union[Data, Sequence[Data], None] = None, *,
+    def simulate(self, inputs: Optional[Inputs] = None, *,
                  level: str = "rtl", frames: Optional[int] = None,
                  progress: Optional[Progress] = None,
                  **options: Any) -> Simulation:
         """Runs the hardware in simulation and compares it with the interpreter.
 
-        inputs: one array or file per graph input, frames first; random values
-        if None. level: "rtl", "functional", "cluster", "board", "netlist" or
+        inputs: one array or file per graph input, frames first, or a kernel's
+        arrays by name; random values if None. level: "rtl", "functional", "cluster", "board", "netlist" or
         "bitstream". Further options are those of `rhizome simulate`.
         """
         answer, outputs = self._frames("simulate", inputs, {
@@ -130,17 +140,36 @@ class Package:
         return Simulation(answer["frames"], answer["mismatches"], predicted,
                           measured, outputs, answer)
 
-    def infer(self, inputs: Union[Data, Sequence[Data]], *,
+    def infer(self, inputs: Inputs, *,
               driver: str = "cpu", progress: Optional[Progress] = None,
               **options: Any) -> Union[Array, List[Array]]:
         """The model's outputs on real tensors; one array, or a list if the
-        model has several outputs. Frames come first; a batch dimension of 1
-        in the model is left out. driver: "cpu", "simulation", "uart" with
-        port=…, "udp", "mpi" or "opencl", as in `rhizome run`."""
-        options.setdefault("no_check", driver == "cpu")
+        model has several outputs, in the order of `outputs`. Frames come first;
+        a batch dimension of 1 in the model is left out. driver: "cpu",
+        "simulation", "uart" with port=…, "udp", "mpi" or "opencl", as in
+        `rhizome run`.
+
+        A kernel takes arrays by name, or in its order, of its own shapes or
+        with elements first; without them, neither do the outputs have them.
+        driver: "cpu", with the bits of its hardware, or "simulation"."""
+        if not self.is_kernel:
+            options.setdefault("no_check", driver == "cpu")
         _, outputs = self._frames("run", inputs, {"driver": driver, **options},
                                   progress)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    def open(self, driver: str = "cpu", **options: Any) -> Device:
+        """The device, opened once for many calls of its `infer`:
+
+            with package.open("simulation") as device:
+                for image in images:
+                    scores = device.infer(image)
+
+        driver and further options are those of `rhizome run`, as for `infer`.
+        """
+        tasks = self.record.get("tasks") or {}
+        return Device(self.folder, driver, options,
+                      bool(tasks.get("states")))
 
     def evaluate(self, data: Data, labels: Optional[Data] = None, *,
                  progress: Optional[Progress] = None,
@@ -174,23 +203,57 @@ class Package:
         return self.report_page
 
     @property
-    def outputs(self) -> List[str]:
-        """Names of the model's outputs."""
-        return [each["name"] for each in self.record["host"]["outputs"]]
+    def is_kernel(self) -> bool:
+        """Whether it computes a tensor kernel, not a network."""
+        return bool(self.record.get("kernel"))
 
-    def _frames(self, command: str,
-                inputs: Union[Data, Sequence[Data], None],
+    @property
+    def inputs(self) -> Dict[str, Tuple[int, ...]]:
+        """The shapes of the inputs by name."""
+        owner = self.record["kernel" if self.is_kernel else "host"]
+        return {each["name"]: tuple(each["shape"]) for each in owner["inputs"]}
+
+    @property
+    def outputs(self) -> List[str]:
+        """Names of the model's or the kernel's outputs."""
+        owner = self.record["kernel" if self.is_kernel else "host"]
+        if self.is_kernel or owner["complete"]:
+            return [each["name"] for each in owner["outputs"]]
+        # Where the host computes the end, what leaves the device has names of
+        # its own.
+        with open(self.folder / "model/network.mlir", encoding="utf-8") as file:
+            found = next(filter(None, (re.search(
+                r"flow\.outputs = (\[.*?\])", line) for line in file
+                if line.startswith("module"))), None)
+        names: List[str] = json.loads(found[1]) if found else []
+        return names
+
+    def _frames(self, command: str, inputs: Optional[Inputs],
                 options: Dict[str, Any], progress: Optional[Progress]
                 ) -> "tuple[Answer, List[Array]]":
         with _program.files() as keep:
-            many = ([] if inputs is None else
-                    [inputs] if isinstance(inputs, (str, os.PathLike, np.ndarray))
-                    else inputs)
+            if isinstance(inputs, Mapping):
+                if not self.is_kernel:
+                    raise UsageError("a network takes its inputs in their order",
+                                     "give an array, or a list of arrays")
+                given: Sequence[Data] = [keep.arrays(inputs, "inputs")]
+            else:
+                given = ([] if inputs is None else [inputs] if isinstance(
+                    inputs, (str, os.PathLike, np.ndarray)) else inputs)
             results = [keep.new() for _ in self.outputs]
             answer = _program.run(command, self.folder, options={
-                "input": [keep.path(each) for each in many],
-                "output": results, **options}, progress=progress)
-            return answer, [_frames_first(np.load(path)) for path in results]
+                "input": [keep.path(each, "inputs" if len(given) == 1 else
+                                    f"inputs[{i}]")
+                          for i, each in enumerate(given)],
+                "output": results, **options}, progress=progress,
+                names=keep.names)
+            values = [np.load(path) for path in results]
+            if not self.is_kernel:
+                return answer, [_program.frames_first(each) for each in values]
+            # The files are in the order of the kernel's text.
+            named = dict(zip(answer["outputs"], values))
+            return answer, [named[name][0] if answer["single"] else named[name]
+                            for name in self.outputs]
 
 
 def evaluated(model: Path, data: Data, labels: Optional[Data],
@@ -200,11 +263,6 @@ def evaluated(model: Path, data: Data, labels: Optional[Data],
         "data": _array(data), "labels": _array(labels), **options})
     return Evaluation(answer["frames"], answer.get("correct"),
                       answer.get("accuracy"), answer)
-
-
-def _frames_first(values: Array) -> Array:
-    """Without the model's own batch dimension, which is 1."""
-    return values[:, 0] if values.ndim > 1 and values.shape[1] == 1 else values
 
 
 def _array(data: Optional[Data]) -> Any:

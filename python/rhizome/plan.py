@@ -79,6 +79,45 @@ class Request:
     steering: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+#: What an operation of a plan.json has.
+_OPERATION = {"name": str, "op": str, "generator": str, "option": str,
+              "text": str, "interval_cycles": (int, float)}
+
+
+def check(record: Any) -> None:
+    """Raises ValueError, with the field, if a plan.json is none. Only what
+    is read here is looked at; the program itself checks the rest."""
+    def need(value: Any, kind: Any, field: str) -> Any:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"plan.json: '{field}' is not what it must be")
+        return value
+
+    def listed(value: Any, field: str) -> "list[Any]":
+        return need(value, list, field)  # type: ignore[no-any-return]
+
+    need(record, dict, "")
+    if not isinstance(record.get("schema"), int):
+        raise ValueError("plan.json has no 'schema' number")
+    for key in _FIELDS:
+        value = need(record.get("predicted", {}), dict, "predicted").get(key)
+        if value is not None:
+            need(value, (int, float), f"predicted.{key}")
+    need(record.get("bottleneck", ""), str, "bottleneck")
+    for key in ("notes", "alternatives"):
+        for i, each in enumerate(listed(record.get(key, []), key)):
+            need(each, str if key == "notes" else dict, f"{key}[{i}]")
+    for n, node in enumerate(listed(record.get("nodes", []), "nodes")):
+        at = f"nodes[{n}]"
+        need(need(node, dict, at).get("name"), str, f"{at}.name")
+        for key in ("actors", "operations"):
+            for i, each in enumerate(listed(node.get(key, []), f"{at}.{key}")):
+                need(each, dict, f"{at}.{key}[{i}]")
+                need(each.get("nth", 0), int, f"{at}.{key}[{i}].nth")
+                for name, kind in (_OPERATION if key == "operations"
+                                   else {}).items():
+                    need(each.get(name), kind, f"{at}.{key}[{i}].{name}")
+
+
 class Plan:
     """A plan as `explore` and `compile` print it: `predicted`, `bottleneck`,
     `nodes`, `operations`, and everything else in `json`."""

@@ -121,11 +121,13 @@ def quantize(model: Path, calibration: Data, *, bits: Optional[Bits] = None,
         rhizome.compile(quantized, goal="throughput=1000/s")
     """
     folder = tempfile.TemporaryDirectory(prefix="rhizome-quantized-")
+    names: Dict[str, str] = {}
     if not isinstance(calibration, (str, os.PathLike)):
         # Kept for `evaluate`, which compares with the float network.
         path = pathlib.Path(folder.name) / "calibration.npy"
         np.save(path, np.ascontiguousarray(calibration))
         calibration = path
+        names[str(path)] = "calibration"
     given: Dict[str, Any] = {
         "calibration": calibration, "calibration_method": method,
         "calibration_frames": frames, "calibration_normalize": normalize,
@@ -134,7 +136,8 @@ def quantize(model: Path, calibration: Data, *, bits: Optional[Bits] = None,
     answer = _program.run(
         "compile", model, progress=progress, options={
             **given, "compile_to": "quantize",
-            "output": pathlib.Path(folder.name) / "quantized.mlir"})
+            "output": pathlib.Path(folder.name) / "quantized.mlir"},
+        names=names)
     return Quantized(model, answer, given, folder)
 
 

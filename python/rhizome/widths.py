@@ -111,10 +111,10 @@ def precision(model: Path, calibration: Data, labels: Data,
         picture = keep.new(".svg")
         answer = _program.run(
             "precision", os.fspath(model), progress=progress, options={
-                "calibration": keep.path(calibration),
-                "labels": keep.path(labels),
-                "data": None if data is None else keep.path(data),
+                "calibration": keep.path(calibration, "calibration"),
+                "labels": keep.path(labels, "labels"),
+                "data": None if data is None else keep.path(data, "data"),
                 "accuracy": accuracy, "accuracy_loss": accuracy_loss,
                 "bits": bit_options(bits, layer_bits),
-                **options, "picture": picture})
+                **options, "picture": picture}, names=keep.names)
         return Precision(answer, picture.read_text())

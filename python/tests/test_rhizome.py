@@ -3,7 +3,10 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -193,7 +196,7 @@ def test_refusals_name_every_node():
         rhizome.compile(EXAMPLES / "pytorch/cnn.onnx", output="unused.rhz")
     refusals = caught.value.refusals
     assert len(refusals) > 1 and all(r.op == "Conv" for r in refusals[:2])
-    assert "--calibration" in refusals[0].remedy
+    assert "give calibration DATA" in refusals[0].remedy
     assert caught.value.node == refusals[0].node != ""
     assert not pathlib.Path("unused.rhz").exists()
 
@@ -208,12 +211,44 @@ def test_goals_out_of_reach_name_the_limit():
 def test_wrong_options_and_files_are_told_apart(tmp_path):
     with pytest.raises(rhizome.UsageError, match="frobnicate"):
         rhizome.coverage(DIGITS, frobnicate=3)
-    with pytest.raises(rhizome.UsageError, match="--goal"):
+    with pytest.raises(rhizome.UsageError, match="^goal: "):
         rhizome.explore(DIGITS, goal="fast")
     with pytest.raises(rhizome.RhizomeError, match="No such file"):
         rhizome.explore(tmp_path / "absent.onnx")
     with pytest.raises(rhizome.RhizomeError, match="not a package"):
         rhizome.Package(tmp_path)
+
+
+def test_paths_are_no_options(tmp_path: pathlib.Path,
+                              monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.yaml").write_text(f"model: {DIGITS}\n")
+    for name in ("--config=evil.yaml", "--json", "-o"):
+        for call in (rhizome.compile, rhizome.coverage, rhizome.explore):
+            with pytest.raises(rhizome.RhizomeError) as caught:
+                call(name)
+            assert "config" not in str(caught.value) or name in str(caught.value)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["evil.yaml"]
+
+
+@pytest.mark.parametrize("plan", [
+    "", "[", "[]", "null", "7", "{}", '{"schema": "x"}', "[" * 100000,
+    '{"schema": 1, "nodes": 5}', '{"schema": 1, "nodes": [5]}',
+    '{"schema": 1, "nodes": [{"name": 1}]}',
+    '{"schema": 1, "predicted": [1]}', '{"schema": 1, "predicted": {"lut": "x"}}',
+    '{"schema": 1, "nodes": [{"name": "a", "actors": {}}]}',
+    '{"schema": 1, "nodes": [{"name": "a", "operations": [{"name": "b"}]}]}',
+    '{"schema": 1, "notes": [1]}', '{"schema": 1, "alternatives": "x"}'])
+def test_a_malformed_plan_is_no_package(tmp_path: pathlib.Path, plan: str) -> None:
+    (tmp_path / "plan.json").write_text(plan)
+    with pytest.raises(rhizome.RhizomeError, match="not a package"):
+        rhizome.Package(tmp_path)
+
+
+def test_a_device_that_is_not_there_is_bad_usage() -> None:
+    for call in (rhizome.explore, rhizome.analyze, rhizome.compile):
+        with pytest.raises(rhizome.UsageError, match="nothing"):
+            call(DIGITS, device="nothing")
 
 
 def test_calibration_takes_arrays(tmp_path):
@@ -230,6 +265,84 @@ def test_kernels_are_called_with_arrays():
     t = np.einsum("il,jm,kn,elmn->eijk", S, S, S, u)
     wanted = np.einsum("li,mj,nk,elmn->eijk", S, S, S, D * t)
     np.testing.assert_allclose(v, wanted, rtol=1e-10)
+
+
+DOUBLE = """
+var input  u : [4 4]
+var output v : [4 4]
+v[i,j] = 2 * u[i,j]
+"""
+
+
+def test_kernels_are_texts_too(tmp_path):
+    u = np.arange(16.0).reshape(4, 4)
+    double = rhizome.Kernel(DOUBLE)
+    assert (double.inputs, double.outputs) == (["u"], ["v"])
+    np.testing.assert_array_equal(double(u=u), 2 * u)
+    np.testing.assert_array_equal(double(u=u[None]), 2 * u[None])
+    one = rhizome.Kernel("var input u : [4] var output v : [4] v[i] = 3 * u[i]")
+    np.testing.assert_array_equal(one(u=np.ones(4)), 3 * np.ones(4))
+    module = rhizome.Kernel("""
+func.func @two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}""")
+    for each in module(x0=np.ones(4)):
+        np.testing.assert_array_equal(each, np.ones(4))
+    with pytest.raises(rhizome.RhizomeError, match="^source:4:"):
+        rhizome.Kernel(DOUBLE.replace("u[i,j]", "w[i,j]"))
+    with pytest.raises(rhizome.RhizomeError, match="No such file"):
+        rhizome.Kernel(tmp_path / "absent.cfd")
+    with pytest.raises(rhizome.UsageError, match="^source: .*no kernel's file"):
+        rhizome.Kernel(DIGITS)
+    with pytest.raises(rhizome.RhizomeError, match="the arrays: 'u' is"):
+        double(u=np.ones(3))
+    with pytest.raises(rhizome.UsageError, match="^numbers: "):
+        rhizome.Kernel(DOUBLE, numbers="fixd<3>")
+
+
+def test_kernels_in_hardware(tmp_path):
+    path = tmp_path / "both.cfd"
+    path.write_text("var input a : [3 4]\nvar input b : [4]\n"
+                    "var output c : [3]\nvar output d : [3 4]\n"
+                    "d[i,j] = a[i,j] + b[j]\nc[i] = sum(j) d[i,j]\n")
+    options = {"numbers": "fixed<8,8>", "device": "xcu280"}
+    plan = rhizome.explore(path, **options)
+    assert plan.operations and plan.predicted.throughput_per_s
+    package = rhizome.compile(path, output=tmp_path / "both.rhz",
+                              goal="min-resources", **options)
+    assert repr(package.plan).startswith("Plan(") and "1 node," in repr(package)
+    assert package.plan.bottleneck and package.plan.operations
+    assert package.inputs == {"a": (3, 4), "b": (4,)}
+    assert sorted(package.outputs) == ["c", "d"]
+    assert package.report_page.exists() and (package.folder / "README.md").exists()
+    a, b = np.arange(12.0).reshape(3, 4) / 4, np.arange(4.0)
+    got = dict(zip(package.outputs, package.infer({"a": a, "b": b})))
+    np.testing.assert_array_equal(got["d"], a + b)
+    np.testing.assert_array_equal(got["c"], (a + b).sum(axis=1))
+    many = dict(zip(package.outputs, package.infer([np.stack([a, a]), b])))
+    np.testing.assert_array_equal(many["d"], np.stack([a + b, a + b]))
+    with pytest.raises(rhizome.RhizomeError, match="inputs: .*'a' is"):
+        package.infer({"a": b, "b": b})
+    with pytest.raises(rhizome.RhizomeError, match="number formats|finite"):
+        package.infer({"a": a * np.nan, "b": b})
+    if shutil.which("verilator"):
+        simulation = package.simulate({"a": a, "b": b})
+        assert simulation.mismatches == 0
+        got = dict(zip(package.outputs, simulation.outputs))
+        np.testing.assert_array_equal(got["d"], a + b)
+        again = package.infer({"a": a, "b": b}, driver="simulation")
+        np.testing.assert_array_equal(again[package.outputs.index("c")], got["c"])
+
+
+def test_errors_name_arguments(tmp_path):
+    frames = np.random.default_rng(1).random((2, 3), dtype=np.float32)
+    with pytest.raises(rhizome.RhizomeError) as caught:
+        rhizome.explore(EXAMPLES / "pytorch/cnn.onnx", calibration=frames)
+    assert "calibration" in str(caught.value)
+    assert "/tmp" not in str(caught.value) and "--" not in str(caught.value)
+    with pytest.raises(rhizome.RhizomeError) as caught:
+        rhizome.evaluate(DIGITS, frames)
+    assert "data" in str(caught.value) and ".npy" not in str(caught.value)
 
 
 def test_formats_are_compared():
@@ -325,3 +438,74 @@ def test_a_trace_names_the_layer_that_saturates(package):
     assert min(layer.snr_db for layer in own.layers
                if layer.snr_db is not None) > 15
     assert trace["node_relu"].snr_db < 5
+
+
+def test_a_device_stays_open(package):
+    wanted = package.infer(IMAGES[:64])
+    with package.open() as device:
+        assert (device.infer(IMAGES[:64]) == wanted).all()
+        for image, scores in zip(IMAGES[:64], wanted):
+            assert (device.infer(image) == scores).all()
+        # What is wrong with an array is said, and it goes on.
+        with pytest.raises(rhizome.RhizomeError, match="takes"):
+            device.infer(np.zeros((3, 3), np.float32))
+        with pytest.raises(rhizome.RhizomeError, match="inputs"):
+            device.infer(IMAGES[0], IMAGES[0])
+        assert (device.infer(IMAGES[0]) == wanted[0]).all()
+        # A child that was forked has none, and takes ours not away.
+        child = os.fork()
+        if child == 0:
+            try:
+                device.infer(IMAGES[0])
+                os._exit(1)
+            except rhizome.RhizomeError:
+                device.close()
+                os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert (device.infer(IMAGES[1]) == wanted[1]).all()
+        process = device._child._process
+    assert process.returncode == 0
+    with pytest.raises(rhizome.RhizomeError, match="closed"):
+        device.infer(IMAGES[0])
+    with pytest.raises(rhizome.RhizomeError, match="has no links"):
+        package.open("udp")
+
+
+def test_an_interrupt_ends_a_call_of_a_device(package):
+    with package.open() as device:
+        wanted = device.infer(IMAGES[:2])
+        first = device._child._process
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        many = np.concatenate([IMAGES] * 100)
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                device.infer(many)
+        assert first.returncode is not None
+        assert (device.infer(IMAGES[:2]) == wanted).all()
+
+
+def test_a_device_that_nobody_closes_ends_with_the_program(package):
+    script = ("import rhizome, sys, numpy as np\n"
+              "device = rhizome.Package(sys.argv[1]).open()\n"
+              "print(device._child._process.pid)\n")
+    path = pathlib.Path(rhizome.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", script, package.folder],
+                          capture_output=True, text=True, check=True,
+                          env={**os.environ, "PYTHONPATH": str(path)})
+    assert not pathlib.Path(f"/proc/{done.stdout.strip()}").exists()
+
+
+def test_pynq_runs_in_the_callers_interpreter(package, tmp_path):
+    """The message is the client's own: PYNQ is missing, not numpy."""
+    fake = tmp_path / "python3"
+    fake.write_text("#!/bin/sh\necho 'error: the wrong interpreter' >&2; exit 1\n")
+    fake.chmod(0o755)
+    path, os.environ["PATH"] = os.environ["PATH"], f"{tmp_path}:{os.environ['PATH']}"
+    try:
+        with pytest.raises(rhizome.RhizomeError) as why:
+            package.infer(IMAGES[:1], driver="pynq")
+    finally:
+        os.environ["PATH"] = path
+    assert "needs the Python package pynq" in str(why.value)
+    assert "has ended" not in str(why.value)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A whole frame a beat from a port, without registers: valid, ready and data
 // pass through in the same cycle. err_o counts (and saturates) accepted beats
-// without TLAST.
+// without TLAST. Nothing is taken in reset.
 module rhz_wide_in #(
   parameter int DataWidth = 64,
   parameter int Width     = 60,
@@ -28,7 +28,7 @@ module rhz_wide_in #(
     else if (s_axis_tvalid && s_axis_tready && !s_axis_tlast && err_o != '1)
       err_o <= err_o + 16'd1;
   end
-  assign s_axis_tready = out_ready_i;
+  assign s_axis_tready = out_ready_i && rst_ni;
   assign out_valid_o   = s_axis_tvalid;
   assign out_data_o    = s_axis_tdata[Width-1:0];
   if (DataWidth > Width) begin : gen_padding

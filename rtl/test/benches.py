@@ -23,7 +23,8 @@ def simulate(bench, p, folder):
                 os.path.join(ROOT, "data/sim/rhz_tb_memory.sv")]
     built = subprocess.run(command, capture_output=True, text=True)
     if built.returncode:
-        return "\n".join(line for line in built.stderr.splitlines() if "sorry" not in line)[:800]
+        lines = built.stderr.splitlines()
+        return "\n".join([line for line in lines if "sorry" not in line] or lines)[:800]
     ran = subprocess.run(["vvp", "-n", program], capture_output=True, text=True, cwd=folder,
                          timeout=300)
     return "" if re.match(r"PASS \d+$", ran.stdout.strip()) else ran.stdout[-500:] + ran.stderr

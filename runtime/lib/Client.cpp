@@ -314,6 +314,13 @@ Client::Outcome Client::take(Frame &answer, Time patience, std::string &error) {
   return Outcome::Answer;
 }
 
+bool Client::tend(Time longest, std::string &error) {
+  for (const Time end = UdpSocket::now() + longest; UdpSocket::now() < end;)
+    if (!step(end, [this](Time now) { work(now); }, error))
+      return false;
+  return true;
+}
+
 ClientStatistics Client::statistics() const {
   ClientStatistics result = counts;
   result.link = endpoint.counters();

@@ -57,13 +57,27 @@ public:
     });
     return values;
   }
-  void run(const rhz_cpu_task &task) {
+  /// "" or what was wrong with an integer that the task computed.
+  std::string run(const rhz_cpu_task &task) {
+    int64_t wrong[3] = {0, 0, 0};
     std::vector<void *> buffers;
     for (size_t k = 0; k < task.take_count; ++k)
       buffers.push_back(at(task.takes[k]));
     for (size_t k = 0; k < task.give_count; ++k)
       buffers.push_back(at(task.gives[k]));
+    if (task.check_count)
+      buffers.push_back(wrong);
     task.run(buffers.data());
+    if (!wrong[0])
+      return "";
+    const rhz_cpu_check &check = task.checks[wrong[0] - 1];
+    std::string text = std::string("'") + check.node + "': its " + check.what +
+                       " at element " + std::to_string(wrong[2]) + " is " +
+                       std::to_string(wrong[1]);
+    if (check.lo <= check.hi)
+      text += ", it must be from " + std::to_string(check.lo) + " to " +
+              std::to_string(check.hi);
+    return text;
   }
 
 private:
@@ -145,7 +159,8 @@ bool runDevice(const rhz_cpu_model &model, size_t region, Kept &kept,
   for (size_t k = 0; k < inputs.size(); ++k)
     if (!unpack(values, model, task->takes[k], inputs[k], error))
       return false;
-  values.run(*task);
+  if (error = values.run(*task); !error.empty())
+    return false;
   for (size_t k = 0; k < model.kept_count; ++k)
     kept[k] = values.get(model.kept[k].next);
   for (size_t k = 0; k < task->give_count - task->inside_count; ++k)
@@ -220,7 +235,8 @@ bool run(const rhz_cpu_model &model, std::span<const void *const> inputs,
   if (!give(values, model, inputs, 0, error))
     return false;
   for (size_t t = 0; t < model.task_count; ++t)
-    values.run(model.tasks[t]);
+    if (error = values.run(model.tasks[t]); !error.empty())
+      return false;
   take(values, model, outputs, 0);
   return true;
 }
@@ -281,7 +297,9 @@ private:
     for (; frame.task < model.task_count; ++frame.task) {
       const rhz_cpu_task &task = model.tasks[frame.task];
       if (!task.on_device) {
-        frame.values->run(task);
+        if (std::string error = frame.values->run(task); !error.empty())
+          return {Fault::Size,
+                  "frame " + std::to_string(frame.number) + ", " + error};
         continue;
       }
       const Region region = driver.design().region(frame.region);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace rhizome::runtime {
@@ -200,6 +201,17 @@ Status Driver::wait(Duration patience) {
   counts.sum += took;
   counts.latency.add(std::chrono::duration<double>(took).count());
   ++counts.done;
+  return {};
+}
+
+Status Driver::tend(Duration longest) {
+  if (Status status = usable(); !status)
+    return status;
+  return noted(doTend(longest));
+}
+
+Status Driver::doTend(Duration longest) {
+  std::this_thread::sleep_for(longest);
   return {};
 }
 

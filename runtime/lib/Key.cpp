@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <sodium.h>
@@ -38,6 +39,18 @@ Mac freshMac(std::string &error) {
 Mac macOf(const std::string &keyFile, std::string &error) {
   if (!start(error))
     return nullptr;
+  // A device never ends, and who opens a pipe of others waits for them.
+  std::error_code unknown;
+  const auto type = std::filesystem::status(keyFile, unknown).type();
+  const bool isShells = keyFile.rfind("/dev/fd/", 0) == 0 ||
+                        keyFile == "/dev/stdin" ||
+                        keyFile.rfind("/proc/self/fd/", 0) == 0;
+  using Type = std::filesystem::file_type;
+  if (type == Type::block || type == Type::character || type == Type::socket ||
+      (type == Type::fifo && !isShells)) {
+    error = "cannot read '" + keyFile + "': it is no file";
+    return nullptr;
+  }
   std::ifstream file(keyFile);
   if (!file) {
     error = "cannot read '" + keyFile + "': " + std::strerror(errno);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The text form of version 0.0.4, and a server of one page: it answers one
-// request at a time, from a copy of the text, so that a monitor never waits for
-// the service, nor the service for a monitor.
+// The text form of version 0.0.4, and a server of one page: it answers from a
+// copy of the text, so that a monitor never waits for the service, nor the
+// service for a monitor. One thread serves all connections, each for a bounded
+// time, so that none of them waits for another.
 #include "rhizome/runtime/metrics.h"
 #include "rhizome/runtime/driver.h"
 #include <algorithm>
@@ -114,6 +115,9 @@ void addMetrics(MetricsText &text, const Statistics &s) {
                double(s.faults));
   text.counter("rhizome_time_outs_total", "Waits without an answer.",
                double(s.timeOuts));
+  text.counter("rhizome_frame_errors_total",
+               "Frames that came too short or too long at the design's border.",
+               double(s.frameErrors));
   if (s.nodes.empty())
     return;
   text.counter("rhizome_requests_repeated_total",
@@ -206,12 +210,13 @@ public:
       return false;
     }
     const int yes = 1;
-    listening = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listening =
+        socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool good = listening >= 0 &&
                 setsockopt(listening, SOL_SOCKET, SO_REUSEADDR, &yes,
                            sizeof yes) == 0 &&
                 bind(listening, found->ai_addr, found->ai_addrlen) == 0 &&
-                listen(listening, 16) == 0 && pipe2(pipe, O_CLOEXEC) == 0;
+                listen(listening, 64) == 0 && pipe2(pipe, O_CLOEXEC) == 0;
     sockaddr_storage own = {};
     socklen_t size = sizeof own;
     char text[NI_MAXSERV] = "";
@@ -238,49 +243,87 @@ public:
   }
 
 private:
+  /// A connection: its request as it comes, then what is left of the answer.
+  struct Connection {
+    int socket = -1;
+    Clock::time_point end;
+    std::string request, reply;
+    size_t sent = 0;
+  };
+  static constexpr size_t kMostConnections = 256, kLongestRequest = 8192;
+  /// For all of a request, and then for all of its answer.
+  static constexpr auto kPatience = std::chrono::seconds(1);
+
   void serve() {
+    std::vector<Connection> connections;
     for (;;) {
-      pollfd waits[] = {{listening, POLLIN, 0}, {pipe[0], POLLIN, 0}};
-      if (poll(waits, 2, -1) < 0 && errno != EINTR)
-        return;
-      if (waits[1].revents)
-        return;
-      if (!(waits[0].revents & POLLIN))
+      std::vector<pollfd> waits = {{pipe[0], POLLIN, 0},
+                                   {listening, POLLIN, 0}};
+      for (const Connection &each : connections)
+        waits.push_back(
+            {each.socket, short(each.reply.empty() ? POLLIN : POLLOUT), 0});
+      if (poll(waits.data(), waits.size(), connections.empty() ? -1 : 50) < 0 &&
+          errno != EINTR)
+        break;
+      if (waits[0].revents)
+        break;
+      // A slow one, or one that is through, goes; so do those that are too
+      // many, the oldest first.
+      const auto now = Clock::now();
+      size_t kept = 0;
+      for (size_t i = 0; i < connections.size(); ++i) {
+        Connection &each = connections[i];
+        const bool goesOn =
+            now < each.end && (!waits[i + 2].revents || advance(each, now));
+        if (!goesOn)
+          close(each.socket);
+        else if (kept++ != i)
+          connections[kept - 1] = std::move(each);
+      }
+      connections.resize(kept);
+      if (!(waits[1].revents & POLLIN))
         continue;
-      const int client = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+      const int client =
+          accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (client < 0)
         continue;
-      answer(client);
-      close(client);
+      if (connections.size() == kMostConnections) {
+        close(connections.front().socket);
+        connections.erase(connections.begin());
+      }
+      connections.push_back({client, now + kPatience, "", "", 0});
     }
+    for (const Connection &each : connections)
+      close(each.socket);
   }
 
-  /// The first line of a request, or "" if it does not come within a second.
-  static std::string requestOf(int client) {
-    const auto end = Clock::now() + std::chrono::seconds(1);
-    std::string text;
-    while (text.find("\r\n\r\n") == std::string::npos && text.size() < 8192) {
-      pollfd wait = {client, POLLIN, 0};
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          end - Clock::now());
-      if (left.count() <= 0 || poll(&wait, 1, int(left.count())) <= 0)
-        return "";
-      char part[1024];
-      const ssize_t got = recv(client, part, sizeof part, 0);
-      if (got <= 0)
-        return "";
-      text.append(part, size_t(got));
+  /// Reads or writes what there is; false if the connection is to end.
+  bool advance(Connection &c, Clock::time_point now) {
+    if (!c.reply.empty()) {
+      const ssize_t sent = send(c.socket, c.reply.data() + c.sent,
+                                c.reply.size() - c.sent, MSG_NOSIGNAL);
+      if (sent < 0)
+        return errno == EAGAIN || errno == EINTR;
+      c.sent += size_t(sent);
+      return c.sent < c.reply.size();
     }
-    return text.substr(0, text.find("\r\n"));
+    char part[1024];
+    const ssize_t got = recv(c.socket, part, sizeof part, 0);
+    if (got < 0)
+      return errno == EAGAIN || errno == EINTR;
+    c.request.append(part, size_t(got));
+    if (c.request.find("\r\n\r\n") == std::string::npos)
+      return got > 0 && c.request.size() < kLongestRequest;
+    c.reply = replyTo(c.request.substr(0, c.request.find("\r\n")));
+    c.end = now + kPatience;
+    return !c.reply.empty();
   }
 
-  void answer(int client) {
-    const timeval second = {1, 0};
-    setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
-    const std::string request = requestOf(client);
+  /// "" to what is no request.
+  std::string replyTo(const std::string &request) {
     const size_t space = request.find(' ');
     if (space == std::string::npos)
-      return;
+      return "";
     const std::string method = request.substr(0, space);
     std::string path = request.substr(space + 1);
     path = path.substr(0, path.find_first_of(" ?"));
@@ -300,13 +343,7 @@ private:
                         std::to_string(body.size()) + "\r\n\r\n";
     if (method != "HEAD")
       reply += body;
-    for (size_t done = 0; done < reply.size();) {
-      const ssize_t sent =
-          send(client, reply.data() + done, reply.size() - done, MSG_NOSIGNAL);
-      if (sent <= 0)
-        return;
-      done += size_t(sent);
-    }
+    return reply;
   }
 
   int listening = -1, pipe[2] = {-1, -1};

@@ -34,6 +34,7 @@ struct Terms {
   const char *name; ///< the driver's
   const char *says; ///< before the child's reason in the log
   const char *missing, *unknown, *slow, *late, *ended;
+  bool saysAll; ///< the child's reason needs no words of ours
 };
 constexpr Terms kMpiTerms = {"mpi",
                              kMpiSays,
@@ -41,14 +42,16 @@ constexpr Terms kMpiTerms = {"mpi",
                              "rank 0 speaks another protocol",
                              "the ranks did not start in time",
                              "the ranks have not answered in time",
-                             "the ranks have ended"};
+                             "the ranks have ended",
+                             false};
 constexpr Terms kPynqTerms = {"pynq",
                               kPynqSays,
                               "Debian's package python3 brings it",
                               "the client speaks another protocol",
                               "the client did not start in time",
                               "the client has not answered in time",
-                              "the client has ended"};
+                              "the client has ended",
+                              true};
 
 class PipeDriver : public Driver {
 public:
@@ -109,9 +112,12 @@ protected:
     return {};
   }
   void doClose() override {
-    // Rank 0 ends with its input, and with it the others.
+    // Rank 0 ends with its input, and with it the others: at once if it still
+    // computes what nobody wants.
     if (line >= 0)
       shutdown(line, SHUT_RDWR);
+    if (child && onTheirWay() > 0)
+      kill(child, SIGTERM);
     if (child && !ends(kPatience)) {
       kill(child, SIGTERM);
       if (!ends(kPatience)) {
@@ -147,8 +153,17 @@ private:
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    int failed = posix_spawnp(&child, words[0], &actions, &attributes,
-                              words.data(), environ);
+    // What a thread does to itself ends with it, and stays with what it starts.
+    std::string refused;
+    int failed = 0;
+    std::thread([&] {
+      if (options.confine)
+        refused = options.confine(options.folder);
+      failed = refused.empty()
+                   ? posix_spawnp(&child, words[0], &actions, &attributes,
+                                  words.data(), environ)
+                   : EPERM;
+    }).join();
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     ::close(pair[1]);
@@ -157,7 +172,9 @@ private:
       child = 0;
       return {Fault::Unsupported,
               "the program '" + options.command[0] + "' cannot be started: " +
-                  std::strerror(failed) + "; " + terms.missing};
+                  (refused.empty() ? std::string(std::strerror(failed)) + "; " +
+                                         terms.missing
+                                   : refused)};
     }
     fcntl(line, F_SETFL, fcntl(line, F_GETFL) | O_NONBLOCK);
     return {};
@@ -243,6 +260,8 @@ private:
       }
       std::fclose(file);
     }
+    if (!said.empty() && terms.saysAll)
+      return {Fault::Gone, said + where()};
     const std::string &why = !said.empty() ? said : !died.empty() ? died : last;
     return {Fault::Gone, std::string(terms.ended) +
                              (why.empty() ? "" : ": " + why) + where()};

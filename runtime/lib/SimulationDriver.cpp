@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 extern char **environ;
@@ -46,6 +47,13 @@ bool readWhole(const std::string &path, Bytes &bytes) {
   return std::fclose(file) == 0;
 }
 
+/// What a thread does to itself ends with it, and stays with what it starts.
+int inThread(const std::function<int()> &start) {
+  int result = 0;
+  std::thread([&] { result = start(); }).join();
+  return result;
+}
+
 class SimulationDriver : public Driver {
 public:
   explicit SimulationDriver(SimulationOptions options)
@@ -71,6 +79,7 @@ private:
       return {Fault::Gone,
               "cannot make the folder '" + name + "': " + std::strerror(errno)};
     work = absolute(name);
+    frameErrors = 0;
     return {};
   }
   /// The simulator reads the file, which is as it was compiled.
@@ -221,8 +230,15 @@ private:
     constexpr int kHeld = 3;
     int held = fcntl(ends[1], F_DUPFD_CLOEXEC, kHeld + 1);
     posix_spawn_file_actions_adddup2(&actions, held, kHeld);
-    int failed = posix_spawn(&child, options.program.c_str(), &actions, nullptr,
-                             words.data(), environ);
+    std::string refused;
+    int failed = inThread([&] {
+      if (options.confine)
+        refused = options.confine(work);
+      return refused.empty()
+                 ? posix_spawn(&child, options.program.c_str(), &actions,
+                               nullptr, words.data(), environ)
+                 : EPERM;
+    });
     posix_spawn_file_actions_destroy(&actions);
     ::close(held);
     ::close(ends[1]);
@@ -231,8 +247,9 @@ private:
       child = 0;
       ::close(pipe);
       pipe = -1;
-      return {Fault::Gone, "cannot start '" + options.program +
-                               "': " + std::strerror(failed)};
+      return {Fault::Gone,
+              "cannot start '" + options.program +
+                  "': " + (refused.empty() ? std::strerror(failed) : refused)};
     }
     return {};
   }
@@ -247,7 +264,8 @@ private:
     return status;
   }
 
-  /// What the child says went wrong.
+  /// What the child says went wrong; it also says how many frames the design
+  /// found too short or too long.
   std::string reported() {
     Bytes text;
     if (!readWhole(file("report.txt"), text))
@@ -256,6 +274,8 @@ private:
     for (size_t at = 0; at < lines.size();) {
       size_t end = std::min(lines.find('\n', at), lines.size());
       std::string line = lines.substr(at, end - at);
+      if (line.rfind("frame_errors ", 0) == 0)
+        frameErrors += std::strtoull(line.c_str() + 13, nullptr, 10);
       if (line.rfind("error ", 0) == 0)
         found += (found.empty() ? "" : "; ") + line.substr(6);
       at = end + 1;
@@ -304,7 +324,12 @@ private:
     return {};
   }
 
+  void refine(Statistics &statistics) const override {
+    statistics.frameErrors = frameErrors;
+  }
+
   SimulationOptions options;
+  uint64_t frameErrors = 0;       ///< since `open`
   std::string work;               ///< a folder of this driver's
   std::vector<std::string> files; ///< in it
   pid_t child = 0;

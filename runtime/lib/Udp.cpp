@@ -52,13 +52,17 @@ bool same(const sockaddr_in &a, const sockaddr_in &b) {
   return a.sin_port == b.sin_port && a.sin_addr.s_addr == b.sin_addr.s_addr;
 }
 
-/// Whether it is an Open or a Probe for this node. A controller's address is
-/// learned from nothing else (H1).
+/// Whether it is an Open or a Probe, which only a controller sends.
+bool isControl(std::span<const uint8_t> bytes) {
+  std::optional<Header> h = decode(bytes);
+  return h && (h->kind == Kind::Open || h->kind == Kind::Probe);
+}
+
+/// An Open or a Probe for this node. A controller's address is learned from
+/// nothing else (H1).
 std::optional<Header> controlOf(std::span<const uint8_t> bytes, uint16_t self) {
   std::optional<Header> h = decode(bytes);
-  bool is = h && (h->kind == Kind::Open || h->kind == Kind::Probe) &&
-            h->id == self && h->epoch != 0;
-  return is ? h : std::nullopt;
+  return isControl(bytes) && h->id == self && h->epoch != 0 ? h : std::nullopt;
 }
 
 std::string systemError(const char *what) {
@@ -155,9 +159,9 @@ Time UdpSocket::now() {
                   .count());
 }
 
-/// Whether a datagram is from a peer. An unknown address becomes the
-/// controller's if it sends an Open or a Probe, and there is no other
-/// controller.
+/// Whether a datagram is from a peer. An address that is not the controller's
+/// becomes that if it sends an Open or a Probe, and there is no other
+/// controller; the place of another node is no exception.
 bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
                                   std::span<const uint8_t> bytes, Time time) {
   if (from.sin_port == 0)
@@ -167,11 +171,9 @@ bool UdpSocket::State::isFromPeer(const sockaddr_in &from,
     heard = time;
     return true;
   }
-  if (known(from))
-    return true;
-  std::optional<Header> asked;
-  if (learning >= 0)
-    asked = controlOf(bytes, endpoint.address());
+  if (learning < 0 || !isControl(bytes))
+    return known(from);
+  const std::optional<Header> asked = controlOf(bytes, endpoint.address());
   if (!asked)
     return false;
   if (controller != peers.end() && time - heard < kSilence) {

@@ -64,6 +64,12 @@ private:
     return {isCancelled() ? Fault::TimeOut : Fault::Gone, error};
   }
   void doClose() override { client.reset(); }
+  Status doTend(Duration longest) override {
+    std::string error;
+    if (!client->tend(link::Time(longest.count()), error))
+      return {isCancelled() ? Fault::TimeOut : Fault::Gone, error};
+    return {};
+  }
   void refine(Statistics &statistics) const override {
     if (!client)
       return;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt "--osa-apply-fixed-point=format=fixed<1,7>" %s | FileCheck %s
 // A loop's results get a quantizer where a layer reads them; tensors that only
-// the loop reads get none.
+// the loop reads, or that it alone gives, get none.
 
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: osa.quantize %arg
 // CHECK: %[[L:.*]]:2 = scf.for
 // CHECK: %[[Q:.*]] = osa.quantize %[[L]]#0
 // CHECK-NEXT: %[[X:.*]] = osa.dequantize %[[Q]]
-// CHECK: %[[Y:.*]] = osa.dense %[[X]],
+// CHECK: %[[S:.*]] = osa.dense %[[X]],
+// CHECK-NEXT: %[[YQ:.*]] = osa.quantize %[[S]]
+// CHECK-NEXT: %[[Y:.*]] = osa.dequantize %[[YQ]]
 // CHECK-NEXT: return %[[Y]], %[[L]]#1
 func.func @main(%x: tensor<1x2xf32> {rhizome.name = "x"}, %k: tensor<1x2xf32> {rhizome.name = "k"}) -> (tensor<1x2xf32> {rhizome.name = "y"}, tensor<1x2xf32> {rhizome.name = "z"}) {
   %zero = arith.constant 0 : index

@@ -27,10 +27,10 @@ def compile_for(suite, board, *more):
     return package, result.json or {}
 
 
-def simulate(suite, package, level, frames, wanted=0):
+def simulate(suite, package, level, frames, *more, wanted=0):
     """Mismatches at a level; null where the command fails."""
     result = suite.run("simulate", package, "--level", level, "--input",
-                       IMAGES, "-n", frames, "--json")
+                       IMAGES, "-n", frames, *more, "--json")
     answer = result.json or {}
     found = answer.get("mismatches")
     suite.check(found == 0 if wanted == 0 else found not in (0, None),
@@ -55,9 +55,9 @@ def lint(suite, package):
                 + result.err[:400], result.command)
 
 
-def refused(suite, words, *args):
+def refused(suite, words, *args, status=1):
     result = suite.run(*args)
-    suite.check(result.status == 1 and words in result.message,
+    suite.check(result.status == status and words in result.message,
                 f"refused: {words}; {result.message[:200]}", result.command)
 
 
@@ -76,8 +76,18 @@ def boards(suite):
     lint(suite, wide)
     refused(suite, "has not been placed and routed", "simulate", package,
             "--level", "bitstream")
+    # The host is at the board's serial line.
+    tasks = plan["tasks"]
+    suite.check(tasks["link"] == "uart-1000000" and
+                all(copy["us"] > 10 * copy["bytes"] for copy in tasks["copies"]),
+                f"copies over the serial line: {tasks['link']}")
+    result = suite.run("explore", MODEL, "--board", "icebreaker")
+    suite.check("frames per second come over it" in result.err + result.out,
+                f"what the line carries: {result.err[:200]}", result.command)
+    refused(suite, "'kv260' is a board: --board kv260", "explore", MODEL,
+            "--device", "kv260", status=2)
     refused(suite, "unknown board 'nobody'", "compile", MODEL, "--board",
-            "nobody", "-o", suite.work / "no.rhz")
+            "nobody", "-o", suite.work / "no.rhz", status=2)
     refused(suite, "--bitstream needs a --board", "compile", MODEL,
             "--bitstream", "-o", suite.work / "no.rhz")
     refused(suite, "was compiled for 'ice40-hx8k'", "synth", package, "--tool",
@@ -111,15 +121,22 @@ def bitstream(suite):
                 f"the longest path is named: {path}")
     simulate(suite, package, "netlist", 2)
     simulate(suite, package, "bitstream", FRAMES)
-    # The comparison reflects the bitstream: another memory, other bits.
-    netlist = package / "results/nextpnr/bitstream.v"
+    # The comparison reflects the netlist: another memory, other bits.
+    netlist = package / "results/nextpnr/netlist.v"
     text = netlist.read_text()
-    changed = re.sub(r"(INIT_0\(256'h)([0-9a-f]{64})",
-                     lambda m: m[1] + f"{int(m[2], 16) ^ (1 << 256) - 1:064x}",
+    changed = re.sub(r"(INIT_0\(256'h)([0-9a-fx]{64})",
+                     lambda m: m[1] + "".join(f"{15 - int(c, 16):x}"
+                                              if c != "x" else c for c in m[2]),
                      text)
     suite.check(changed != text, "the netlist holds memory contents")
     netlist.write_text(changed)
-    simulate(suite, package, "bitstream", 2, wanted=None)
+    refused = suite.run("simulate", package, "--level", "netlist", "-n", 2)
+    suite.check(refused.status == 1 and "has left there" in refused.err,
+                f"a changed netlist is refused {refused.message}")
+    simulate(suite, package, "netlist", 2, "--trust", wanted=None)
+    # That of the bitstream is made anew.
+    (package / "results/nextpnr/bitstream.v").write_text("harm")
+    simulate(suite, package, "bitstream", 2)
 
 
 def dsp_netlist(suite):

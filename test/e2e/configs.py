@@ -27,7 +27,7 @@ OPTIONS = ["--device", "xczu3eg", "--goal", "throughput=20000/s,lut=50%",
 MISTAKES = (
     ("gaol: max-throughput", 1, "'compile' has no option 'gaol'; did you mean "
      "'goal'?"),
-    ("goal: fast", 1, "--goal: 'fast' is not throughput=N/s"),
+    ("goal: fast", 1, "--goal: 'fast' is no objective"),
     ("accept-nearest: perhaps", 1, "'accept-nearest' is 'perhaps', not true or "
      "false"),
     ("device: xczu3eg\ndevice: xc7z020", 2, "'device' is there twice, first in "

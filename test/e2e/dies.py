@@ -130,11 +130,28 @@ def pinned(suite):
                 f"a die that is not there: {refused.message}", refused.command)
 
 
+def nearest(suite):
+    """A plan that was laid out nowhere has no dies, and compiles all the same."""
+    package = suite.work / "nearest.rhz"
+    result = suite.run("compile", DIGITS, "--device", device(suite, 2, 0),
+                       "--goal", "throughput=1000/s,lut=1000",
+                       "--accept-nearest", "-o", package, "--json")
+    if not suite.check(result.status == 0, "the nearest plan compiles"
+                       + (f": {result.message}" if result.status else ""),
+                       result.command):
+        return
+    node = json.loads((package / "plan.json").read_text())["nodes"][0]
+    files = {path.name for path in package.rglob("*.xdc")}
+    suite.check(not node.get("dies") and "rhz_dies.xdc" not in files,
+                f"no dies, and no constraints of them: {sorted(files)}")
+
+
 def dies(suite):
     on_dies(suite, 2, 0, "throughput=30000/s")
     on_dies(suite, 5, 2, "throughput=20000/s")
     in_a_cluster(suite)
     pinned(suite)
+    nearest(suite)
     # A goal that bounds a resource takes the place of the share that routes.
     file = device(suite, 2, 0)
     asked = suite.run("explore", DIGITS, "--device", file, "--goal",

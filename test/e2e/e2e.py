@@ -11,6 +11,8 @@ import accuracy
 import allkernels
 import attention
 import bodies
+import border
+import boundary
 import bounded
 import boards
 import clients
@@ -19,17 +21,22 @@ import configs
 import dies
 import drivers
 import explore
+import extremes
 import faults
 import framework
 import golden
 import hardware
 import homes
+import hostile
+import hostilepackages
 import imports
 import install
+import kernelfront
 import kernelhost
 import kernels
 import kernelsystems
 import look
+import mutations
 import nodecases
 import nodes
 import operations
@@ -39,6 +46,9 @@ import phases
 import plans
 import precision
 import python
+import programs
+import quantizers
+import randomkernels
 import recurrent
 import reference
 import report
@@ -46,7 +56,9 @@ import robustness
 import rtl
 import shared
 import site_pages
+import soak
 import spill
+import streams
 import strangers
 import styles
 import systems
@@ -99,11 +111,15 @@ SUITES = {
     "cluster-unlike": cluster.unlike,
     "cluster-wide": cluster.wide,
     "node-cases": nodecases.node_cases,
+    "border": border.after_faults,
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-key": nodes.with_key,
     "nodes-namespaces": nodes.in_namespaces,
     "nodes-failover": nodes.failover,
+    "soak": soak.soak,
+    "streams": streams.streams,
+    "streams-nodes": streams.deployed,
     "install": install.install,
     "migraphx": imports.migraphx,
     "functions": imports.shipping_functions,
@@ -119,6 +135,7 @@ SUITES = {
     "transformer": transformer.transformer,
     "tasks": tasks.tasks,
     "tasks-service": tasks.service,
+    "programs": programs.programs,
     "recurrent": recurrent.recurrent,
     "bodies": bodies.bodies,
     "bounded": bounded.bounded,
@@ -132,6 +149,18 @@ SUITES = {
     "shared-netlist": shared.shared_netlist,
     "rtl": rtl.rtl,                     # PART PARTS
     "packages": packages.packages,
+    "boundary": boundary.boundary,     # PART
+    "hostile-packages": hostilepackages.hostile,  # COUNT SEED
+    "hostile-names": hostile.names,
+    "hostile-pages": hostile.pages,
+    "hostile-bombs": hostile.bombs,
+    "hostile-special": hostile.special,
+    "hostile-flat": hostile.flat,
+    "hostile-memory": hostile.memory,
+    "hostile-statuses": hostile.statuses,
+    "mutations": mutations.mutations,   # KIND COUNT [SEED]
+    "mutations-everyday": mutations.everyday,
+    "extremes": extremes.extremes,      # COUNT [SEED]
     "strangers": strangers.strangers,
     "strangers-folders": strangers.folders,
     "strangers-models": strangers.models,
@@ -145,6 +174,7 @@ SUITES = {
     "spill-choice": spill.choice,
     "spill-dies": spill.on_dies,
     "weights": weights.weights,
+    "weights-streamed": weights.streamed,
     "weights-whole": weights.whole,     # NETWORK RATE
     "weights-layers": weights.layers,
     "weights-batches": weights.batches,
@@ -172,6 +202,10 @@ SUITES = {
     "kernel-page": kernels.kernel_page,
     "kernel-formats": kernels.kernel_formats,
     "kernel-hardware": kernels.kernel_hardware,
+    "kernel-modules": kernelfront.kernel_modules,
+    "kernel-unsigned": kernelfront.kernel_unsigned,
+    "kernel-words-of-users": kernelfront.kernel_words_of_users,
+    "kernel-cases": kernelfront.kernel_cases,
     "kernel-system": systems.kernel_system,
     "kernel-system-units": systems.kernel_system_units,
     "kernel-system-large": systems.kernel_system_large,
@@ -183,6 +217,7 @@ SUITES = {
     "kernel-parts": kernels.kernel_parts,
     "kernel-words": kernels.kernel_words,
     "kernel-all": allkernels.all_kernels,
+    "random-kernels": randomkernels.random_kernels,  # SEED COUNT
     "kernel-library": kernels.kernel_library,
     "kernel-foreign": kernels.kernel_foreign,
     "kernel-host": kernelhost.kernel_host,
@@ -193,6 +228,8 @@ SUITES = {
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
     "refusals": robustness.refusals,
+    "quantizers": quantizers.quantizers,
+    "quantizers-rtl": quantizers.quantizers_rtl,
     "damaged-models": robustness.damaged_models,  # COUNT
 }
 

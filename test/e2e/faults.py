@@ -306,7 +306,9 @@ def clocks(suite):
 
     def at_date(date):
         return {**bench.environment, "LD_PRELOAD": str(library),
-                "FAKETIME": date, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+                "FAKETIME": date, "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                # The library needs a semaphore that confined tools cannot make.
+                "RHIZOME_CONFINE": "none"}
     for date in ("@1970-01-02 00:00:00", "@2037-12-31 23:59:59", "-40y"):
         target = suite.work / "made.rhz"
         shutil.rmtree(target, ignore_errors=True)
@@ -438,7 +440,7 @@ def equal_names(suite):
     onnx.save(helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 17)]), model)
     result = suite.run("coverage", model, "--json", timeout=120)
-    suite.check(result.status == 0 and result.json,
+    suite.check(result.json and "fpga" in result.json,
                 f"1,000 nodes of one name are told ({result.wall_s:.1f} s)",
                 result.command)
     # The digits' network with one name for every node: as with its own names.

@@ -179,6 +179,14 @@ def resources(folder):
     link(folder, "net.onnx", "tiny-digits/tiny_digits_qdq_int8.onnx")
 
 
+def elements(folder):
+    """Inputs of the Helmholtz operator."""
+    np = needed("numpy")
+    draw = np.random.default_rng(7)
+    np.savez(folder / "x.npz", S=draw.uniform(-1, 1, (11, 11)),
+             D=draw.uniform(-1, 1, (11,) * 3), u=draw.uniform(-1, 1, (11,) * 3))
+
+
 def jets(folder):
     link(folder, "net.onnx", "tiny-digits/tiny_digits_qdq_int8.onnx")
     return ["rhizome compile net.onnx --goal throughput=1000/s -o net.rhz"]
@@ -187,6 +195,7 @@ def jets(folder):
 PREPARED = {
     "docs/howto/boards.md": digits,
     "docs/howto/config-file.md": config,
+    "docs/howto/kernels-in-hardware.md": elements,
     "docs/howto/look-inside.md": looked_at,
     "docs/howto/measure-accuracy.md": images,
     "docs/howto/clusters.md": digits,

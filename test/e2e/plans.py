@@ -118,7 +118,8 @@ def keys(suite):
     suite.check(part.startswith("stream/matvec?pe=4&simd=18&read="),
                 f"fields in any order: {part}")
     suite.check(taken(steered(part)) == part, "a whole key names one option")
-    shown = suite.run("explore", DIGITS, *DEVICE, "--steer", steer)
+    shown = suite.run("explore", DIGITS, *DEVICE, "--steer", steer,
+                      "--full")
     suite.check(part in shown.out, "explore shows keys", shown.command)
     refused = steered("PE 4 × SIMD 18", status=1).get("refused", [{}])[0]
     suite.check(part in refused.get("remedy", ""),

@@ -320,7 +320,7 @@ def check_goals(suite, kit, path, pair, data):
                 in result.message, f"too fast: {result.message[:200]}",
                 result.command)
     result = suite.run("explore", path, *options, "--goal",
-                       "throughput=5000/s")
+                       "throughput=3000/s")
     suite.check(result.status == 0 and "us for the device" in
                 result.out + result.err, f"a note on the rate "
                 f"{result.message[:200]}", result.command)

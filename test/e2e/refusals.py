@@ -25,8 +25,8 @@ def covered(suite, label, model, *options, fpga=True):
     path = saved(suite, label, model)
     result = suite.run("coverage", path, *options, "--json")
     answer = result.json or {}
-    return suite.check(result.status == 0 and (answer.get("fpga", 0) > 0)
-                       == fpga, f"{label}: {answer.get('fpga')} operations on "
+    return suite.check(result.status == (0 if fpga else 1)
+                       and (answer.get("fpga", 0) > 0) == fpga, f"{label}: {answer.get('fpga')} operations on "
                        f"the FPGA; {result.message[:200]}", result.command)
 
 
@@ -421,13 +421,29 @@ func.func @main(%index: tensor<4xi64>) -> tensor<4xf32> {
 }
 """)
     result = suite.run("coverage", path)
-    suite.check(result.status == 0 and "1 on the host" in result.out,
+    suite.check(result.status == 1 and "1 on the host" in result.out,
                 f"a network, its loop on the host: {result.message[:200]}",
                 result.command)
 
 
+def sizes(suite):
+    """A tensor whose elements cannot be counted."""
+    path = suite.work / "huge.mlir"
+    path.write_text("""
+func.func @main(%x: tensor<2000000x2000000xf32>)
+    -> tensor<2000000x2000000xf32> {
+  return %x : tensor<2000000x2000000xf32>
+}
+""")
+    result = suite.run("compile", path)
+    suite.check(result.status == 1 and ", which has more elements than the "
+                "1099511627776 that are supported" in result.err,
+                f"refused: {result.message[:200]}", result.command)
+
+
 def refusals(suite):
     folders(suite)
+    sizes(suite)
     indices(suite)
     one_input_too_many(suite)
     groups(suite)

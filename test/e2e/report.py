@@ -299,7 +299,7 @@ def targets(suite):
     suite.check(said.status == 1 and "bad.yaml:4: unknown link 'udp-11g'" in
                 said.err, f"refused by line: {said.message}")
     said = suite.run("targets", "nobody")
-    suite.check(said.status == 1 and "unknown target 'nobody'" in said.err,
+    suite.check(said.status == 2 and "unknown target 'nobody'" in said.err,
                 f"refused by name: {said.message}")
     for device in ("xczu7ev", "xcvc1902", "xc7a100t"):
         ok(suite, "compile", ROOT / "examples/tiny-digits"

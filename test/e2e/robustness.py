@@ -127,11 +127,11 @@ BAD_OPTIONS = (
     ["coverage"], ["targets", "too", "much"], ["doctor", "--frobnicate"],
     ["doctor", "--timeout-s", "0"],
     ["help", "comple"], ["--versoin"], ["compile", GOOD, "-o", ""],
+    ["compile", GOOD, "--device", "xc0000"],
 )
 
 # Well-formed, but what they name is not there: status 1.
 ABSENT = (
-    ["compile", GOOD, "--device", "xc0000"],
     ["compile", GOOD, "--device", GOOD],
     ["compile", GOOD, "--shape", "nothing=1,1,8,8"],
     ["compile", GOOD, "--shape", "image=1,2,3"],
@@ -250,6 +250,17 @@ def told(suite):
                 met.json["predicted"]["latency_us"] <= 0.036,
                 f"a latency that only longer cycles reach: {met.message[:200]}",
                 met.command)
+    # Settings that meet a bound are tried, and named.
+    for border, latency, words in ((None, "50ns", "--border wide meets it with 40.0 ns"),
+                                   (None, "37ns", "--border wide --clock-mhz "
+                                    "auto meets it with "),
+                                   ("wide", "37ns", "--clock-mhz auto meets "
+                                    "it with ")):
+        missed = suite.run(*jets[:4], *(("--border", border) if border else ()),
+                           "--goal", f"latency={latency}")
+        suite.check(missed.status == 1 and words in missed.message,
+                    f"what meets {latency}: {missed.message[:300]}",
+                    missed.command)
     result = plan("--clock-mhz", "auto", "--board", "icebreaker")
     suite.check(result.status == 1 and "oscillator of icebreaker" in result.err,
                 f"a board's clock: {result.err[:200]}")

@@ -138,8 +138,9 @@ def wrong_runs(suite, package, plan):
     fake("mkdir -p out; echo nothing | tee out/post_route_utilization.rpt\n")
     refused(suite, "does not say 'lut'",
             *synth(suite, package, plan, *vivado_run), package, "vivado")
-    child = suite.work / "child"
-    fake(f"/bin/sleep 300 &\necho $! >'{child}'\necho routing\nwait\n")
+    # It writes in its own folder only.
+    child = package / "results/vivado/node0/vivado/child"
+    fake("/bin/sleep 300 &\necho $! >child\necho routing\nwait\n")
     start = time.time()
     refused(suite, "was stopped; its log is", *synth(
         suite, package, plan, *vivado_run, "--timeout-s", "1"), package,

@@ -156,9 +156,14 @@ def near(suite, answer, label, share=0.03):
                         f"{label}: {key} {cycles}, {predicted} predicted")
 
 
-def streamed(suite, kinds_model):
+def streamed(suite):
     """All weights are read for every frame: an autoencoder of ten dense layers, a
-    convolutional network, and a layer next to one that is loaded."""
+    convolutional network, and a layer next to one that is loaded. And they are
+    loaded into the other kind of memory than in `weights`."""
+    kinds_model = kinds(suite)
+    forced(suite, DIGITS, BLOCK, "block")
+    forced(suite, kinds_model, ULTRA, "ultra")
+
     def compiled(model, label, *options):
         package = suite.work / f"{model.stem}-streamed.rhz"
         built = suite.run("compile", model, "--device", BLOCK, *options,
@@ -333,10 +338,7 @@ def mlp(suite):
 
 def weights(suite):
     package = forced(suite, DIGITS, ULTRA, "ultra")
-    forced(suite, DIGITS, BLOCK, "block")
-    model = kinds(suite)
-    forced(suite, model, ULTRA, "ultra")
-    forced(suite, model, BLOCK, "block")
+    forced(suite, kinds(suite), BLOCK, "block")
     # One layer of all.
     one = suite.work / "one.rhz"
     result = suite.run("compile", DIGITS, "--device", ULTRA, *GOAL, "--weights",
@@ -353,7 +355,6 @@ def weights(suite):
                 "nothing is loaded that needs not be", result.command)
     if package:
         refusals(suite, package)
-    streamed(suite, model)
 
 
 def made(suite, name):

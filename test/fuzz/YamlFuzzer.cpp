@@ -2,35 +2,16 @@
 // Every reader of YAML on one text: devices, boards, links, hosts, clusters,
 // steering files and deployment manifests.
 #include "../../lib/Deploy/Places.h"
-#include "FuzzTarget.h"
+#include "Scratch.h"
 #include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"
 #include "rhizome/Target/Host.h"
-#include <sys/mman.h>
-#include <unistd.h>
 
 using namespace rhizome;
 
-namespace {
-/// A file of `bytes` that has a path.
-class Scratch {
-public:
-  explicit Scratch(llvm::StringRef bytes)
-      : file(memfd_create("fuzzed.yaml", 0)) {
-    fuzz::require(write(file, bytes.data(), bytes.size()) ==
-                  ssize_t(bytes.size()));
-  }
-  ~Scratch() { close(file); }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file); }
-
-private:
-  int file;
-};
-} // namespace
-
 RHIZOME_FUZZ_TARGET(yaml, bytes) {
-  Scratch scratch(bytes);
+  fuzz::Scratch scratch(bytes);
   const std::string path = scratch.path();
   fuzz::isRefused(loadDevice(path).takeError());
   fuzz::isRefused(loadBoard(path).takeError());

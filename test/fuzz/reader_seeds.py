@@ -44,6 +44,22 @@ def yaml():
     yield "alias", b"a: &a [x, x]\nb: &b [*a, *a]\nnodes: [*b, *b]\n"
 
 
+def device():
+    for path in sorted((ROOT / "data/devices").glob("*.yaml")):
+        yield path.stem, path.read_bytes()
+
+
+def config():
+    yield "lines", (b"model: net.onnx\ndevice: xc7z020\ngoal: min-resources\n"
+                    b"clock_mhz: 100\nbits: [8, conv1=4]\n"
+                    b"accept_nearest: true\n")
+    yield "flow", b"{model: a, shape: {x: [1, 3]}, weights: rom, output: b}\n"
+    yield "former", b"clock-mhz: 1e3\naccept-nearest: false\nmodel: \"\\0\"\n"
+    yield "twice", b"goal: a\ngoal: b\n"
+    yield "alias", b"bits: &a [1, 2]\nweights: *a\nmodel: [x]\n"
+    yield "nothing", b"model:\n"
+
+
 def plan():
     """Each plan of the kept corpus, and the same without one member each."""
     for path in sorted((ROOT / "test/fuzz/corpus-plan").glob("seed-*")):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every message of a dialect's verifiers and parsers is covered by a test:
-its text is in an errors.mlir."""
+its text is in an errors.mlir, or, if only the programs check it, in refusals.py."""
 import re
 import sys
 
@@ -13,7 +13,8 @@ LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 def main():
     tested = "".join((ROOT / path).read_text()
-                     for path in tracked("errors.mlir"))
+                     for path in (*tracked("errors.mlir"),
+                                  "test/e2e/refusals.py"))
     problems, count = [], 0
     for path in tracked(".cpp"):
         if not path.startswith("lib/Dialect/"):

@@ -20,8 +20,10 @@ allow that, and for all other operations, the host computes it, through LLVM. `r
 coverage MODEL` shows the choice for each operation of a model, with reasons. An
 attribute that is not listed is refused. Scan and Loop are loops over time on the
 host; the values that they carry keep their shapes, and a Loop whose trip count or
-condition is computed while the model runs gives no sequences. If, training, string, sequence and random operations are
-refused, and so are operations whose result shape depends on data.
+condition is computed while the model runs gives no sequences. Of an If whose condition is
+constant, or follows from shapes, the branch that is taken is compiled. Other Ifs, training,
+string, sequence and random operations are refused, and so are operations whose result shape
+depends on data.
 
 | operation | FPGA | generators | host | attributes |
 |---|---|---|---|---|

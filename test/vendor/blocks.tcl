@@ -10,15 +10,31 @@ namespace eval mock::bd {
   # Interfaces as name {mode condition}; clocks and resets that must be driven.
   variable kinds {
     xilinx.com:ip:processing_system7 {
-      intf {M_AXI_GP0 {master 1} S_AXI_HP0 {slave CONFIG.PCW_USE_S_AXI_HP0}}
-      in {M_AXI_GP0_ACLK S_AXI_HP0_ACLK} out {FCLK_CLK0 FCLK_RESET0_N}
-      config {PCW_USE_S_AXI_HP0 PCW_FPGA0_PERIPHERAL_FREQMHZ}}
+      intf {M_AXI_GP0 {master 1} S_AXI_HP0 {slave CONFIG.PCW_USE_S_AXI_HP0}
+            S_AXI_HP1 {slave CONFIG.PCW_USE_S_AXI_HP1}
+            S_AXI_HP2 {slave CONFIG.PCW_USE_S_AXI_HP2}
+            S_AXI_HP3 {slave CONFIG.PCW_USE_S_AXI_HP3}}
+      in {M_AXI_GP0_ACLK} out {FCLK_CLK0 FCLK_RESET0_N}
+      optional {S_AXI_HP0_ACLK CONFIG.PCW_USE_S_AXI_HP0
+        S_AXI_HP1_ACLK CONFIG.PCW_USE_S_AXI_HP1
+        S_AXI_HP2_ACLK CONFIG.PCW_USE_S_AXI_HP2
+        S_AXI_HP3_ACLK CONFIG.PCW_USE_S_AXI_HP3}
+      config {PCW_USE_S_AXI_HP0 PCW_USE_S_AXI_HP1 PCW_USE_S_AXI_HP2
+        PCW_USE_S_AXI_HP3 PCW_FPGA0_PERIPHERAL_FREQMHZ}}
     xilinx.com:ip:zynq_ultra_ps_e {
       intf {M_AXI_HPM0_LPD {master CONFIG.PSU__USE__M_AXI_GP2}
-            S_AXI_HP0_FPD {slave CONFIG.PSU__USE__S_AXI_GP2}}
-      in {maxihpm0_lpd_aclk saxihp0_fpd_aclk} out {pl_clk0 pl_resetn0}
+            S_AXI_HP0_FPD {slave CONFIG.PSU__USE__S_AXI_GP2}
+            S_AXI_HP1_FPD {slave CONFIG.PSU__USE__S_AXI_GP3}
+            S_AXI_HP2_FPD {slave CONFIG.PSU__USE__S_AXI_GP4}
+            S_AXI_HP3_FPD {slave CONFIG.PSU__USE__S_AXI_GP5}}
+      in {maxihpm0_lpd_aclk} out {pl_clk0 pl_resetn0}
+      optional {saxihp0_fpd_aclk CONFIG.PSU__USE__S_AXI_GP2
+        saxihp1_fpd_aclk CONFIG.PSU__USE__S_AXI_GP3
+        saxihp2_fpd_aclk CONFIG.PSU__USE__S_AXI_GP4
+        saxihp3_fpd_aclk CONFIG.PSU__USE__S_AXI_GP5}
       config {PSU__USE__M_AXI_GP0 PSU__USE__M_AXI_GP1 PSU__USE__M_AXI_GP2
-        PSU__USE__S_AXI_GP2 PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ}}
+        PSU__USE__S_AXI_GP2 PSU__USE__S_AXI_GP3 PSU__USE__S_AXI_GP4
+        PSU__USE__S_AXI_GP5 PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ}}
     xilinx.com:ip:proc_sys_reset {
       intf {} in {slowest_sync_clk ext_reset_in}
       out {peripheral_aresetn interconnect_aresetn} config {}}
@@ -82,6 +98,14 @@ proc mock::bd::clocks {cell} {
   variable cells
   variable kinds
   set pins [dict get $kinds [dict get $cells $cell] in]
+  set kind [dict get $kinds [dict get $cells $cell]]
+  if {[dict exists $kind optional]} {
+    dict for {pin what} [dict get $kind optional] {
+      if {[option $cell $what]} {
+        lappend pins $pin
+      }
+    }
+  }
   foreach {way pin} {mm2s m_axi_mm2s_aclk s2mm m_axi_s2mm_aclk} {
     if {[option $cell c_include_$way]} {
       lappend pins $pin

@@ -10,6 +10,7 @@ module rhz_top (
   input  logic        s_axis_0_tlast,
   input  logic        m_axis_0_tready,
   output logic        s_axis_0_tready,
+  output logic [15:0] s_axis_0_err_o,
   output logic [63:0] m_axis_0_tdata,
   output logic        m_axis_0_tvalid,
   output logic        m_axis_0_tlast
@@ -19,6 +20,7 @@ module rhz_top (
   int asked, answered;
   logic [63:0] first;
   assign s_axis_0_tready = rst_ni && asked < `ASK;
+  assign s_axis_0_err_o  = '0;
   assign m_axis_0_tvalid = asked == `ASK;
   assign m_axis_0_tdata  = first + 64'(answered);
   assign m_axis_0_tlast  = answered == `ANSWER - 1;

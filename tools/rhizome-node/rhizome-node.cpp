@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node of a service as a process: a peer on the network like a board.
 #include "rhizome/Deploy/Service.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
 #include "llvm/Support/JSON.h"
@@ -15,7 +16,7 @@ static volatile std::sig_atomic_t stopped = 0;
 
 static void stop(int) { stopped = 1; }
 
-int main(int argc, char **argv) {
+static int serve(int argc, char **argv) {
   CLI::App app("Serve one node of a compiled package over UDP, until SIGTERM "
                "or SIGINT.",
                "rhizome-node");
@@ -111,4 +112,8 @@ int main(int argc, char **argv) {
                  << result.resent << " sent again, " << result.dropped
                  << " dropped\n";
   return 0;
+}
+
+int main(int argc, char **argv) {
+  return runProgram([&] { return serve(argc, argv); });
 }

@@ -12,6 +12,7 @@
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/Passes.h"
 #include "rhizome/Pipeline/Phases.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
@@ -25,6 +26,8 @@ int main(int argc, char **argv) {
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
                   rhizome::kernel::KernelDialect>();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Rhizome optimizer driver\n", registry));
+  return rhizome::runProgram([&] {
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, "Rhizome optimizer driver\n", registry));
+  });
 }

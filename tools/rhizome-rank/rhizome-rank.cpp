@@ -8,6 +8,7 @@
 #include "Mpi.h"
 #include "rhizome/ClusterSim/Parties.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
 #include "rhizome/Support/Untrusted.h"
@@ -201,14 +202,20 @@ int main(int argc, char **argv) {
   json::Object report;
   MpiTransport transport(&argc, &argv);
   std::string folder = argv[2];
-  Error error = runRank(argv[1], folder, answers, transport, report);
-  bool failed = bool(error);
-  if (error) {
-    std::string text = toString(std::move(error));
+  bool failed = false;
+  auto fail = [&](StringRef problem) {
     if (serves)
-      errs() << runtime::kMpiSays << text << "\n";
-    report["error"] = std::move(text);
-  }
+      errs() << runtime::kMpiSays << problem << "\n";
+    report["error"] = problem;
+    failed = true;
+  };
+  runProgram(
+      [&] {
+        if (Error error = runRank(argv[1], folder, answers, transport, report))
+          fail(toString(std::move(error)));
+        return 0;
+      },
+      fail);
   std::string text;
   raw_string_ostream(text) << json::Value(std::move(report));
   std::string path =

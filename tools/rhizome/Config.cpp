@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Config.h"
 #include "Spellings.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
@@ -192,7 +192,7 @@ bool cli::ConfigFile::enter(const CLI::App &app, int &argc, char **&argv,
     path = kConfigFile;
   if (path.empty())
     return true;
-  llvm::Expected<std::string> text = readFile(path);
+  llvm::Expected<std::string> text = readText(path);
   if (!text) {
     error = llvm::toString(text.takeError());
     return false;

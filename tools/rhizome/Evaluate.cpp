@@ -20,34 +20,44 @@ static double share(int64_t part, int64_t whole) {
   return whole ? double(part) / double(whole) : 0;
 }
 
+/// Without labels nobody knows what is correct.
+static bool areLabeled(const EvaluateRequest &request,
+                       const EvaluateResult &result) {
+  return !request.labels.empty() || !result.confusion.empty();
+}
+
 static llvm::json::Object toJson(const EvaluateRequest &request,
                                  const EvaluateResult &result) {
   llvm::json::Array forms, confusion, layers;
+  auto ofLabels = [labeled = areLabeled(request, result)](auto value) {
+    return labeled ? llvm::json::Value(value) : llvm::json::Value(nullptr);
+  };
   for (const Accuracy &form : result.forms)
-    forms.push_back(
-        llvm::json::Object{{"form", form.form},
-                           {"frames", form.frames},
-                           {"correct", form.correct},
-                           {"accuracy", share(form.correct, form.frames)},
-                           {"top_correct", form.topCorrect},
-                           {"same_class", form.sameClass},
-                           {"integer_correct", form.integerCorrect},
-                           {"seconds", form.seconds},
-                           {"frame_us", form.frameUs}});
+    forms.push_back(llvm::json::Object{
+        {"form", form.form},
+        {"frames", form.frames},
+        {"correct", ofLabels(form.correct)},
+        {"accuracy", ofLabels(share(form.correct, form.frames))},
+        {"top_correct", ofLabels(form.topCorrect)},
+        {"same_class", ofLabels(form.sameClass)},
+        {"integer_correct", ofLabels(form.integerCorrect)},
+        {"seconds", form.seconds},
+        {"frame_us", form.frameUs}});
   for (const auto &row : result.confusion)
     confusion.push_back(llvm::json::Array(row));
   for (const EvaluateResult::Layer &layer : result.layers)
     layers.push_back(llvm::json::Object{
         {"name", layer.name}, {"op", layer.op}, {"snr_db", layer.snr}});
   const Accuracy &first = result.forms.front();
-  llvm::json::Object object{{"ok", result.refused.empty()},
-                            {"frames", first.frames},
-                            {"correct", first.correct},
-                            {"accuracy", share(first.correct, first.frames)},
-                            {"seconds", first.seconds},
-                            {"forms", std::move(forms)},
-                            {"confusion", std::move(confusion)},
-                            {"layers", std::move(layers)}};
+  llvm::json::Object object{
+      {"ok", result.refused.empty()},
+      {"frames", first.frames},
+      {"correct", ofLabels(first.correct)},
+      {"accuracy", ofLabels(share(first.correct, first.frames))},
+      {"seconds", first.seconds},
+      {"forms", std::move(forms)},
+      {"confusion", std::move(confusion)},
+      {"layers", std::move(layers)}};
   reportQuantization(request.model, object);
   reportSaturation(result.saturation, object);
   return object;
@@ -75,7 +85,7 @@ static void printConfusion(const EvaluateResult &result) {
 static void printResult(const EvaluateRequest &request,
                         const EvaluateResult &result) {
   printQuantization(request.model);
-  const bool labeled = !request.labels.empty() || !result.confusion.empty();
+  const bool labeled = areLabeled(request, result);
   const bool hasInteger =
       labeled && llvm::any_of(result.forms, [](const Accuracy &form) {
         return form.form == "integer";
@@ -142,12 +152,10 @@ static void keepAccuracy(const EvaluateRequest &request,
       Package::open(request.model.path, Changes::Ignore);
   if (!package)
     return llvm::consumeError(package.takeError());
-  llvm::Error error = package->makeResults();
-  if (!error)
-    error = writeAtomically(
-        package->results("evaluate.json"),
-        llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
-            .str());
+  llvm::Error error = package->writeResult(
+      "evaluate.json",
+      llvm::formatv("{0:2}\n", llvm::json::Value(toJson(request, result)))
+          .str());
   if (error)
     return llvm::consumeError(std::move(error));
   redrawReport(request.model.path);

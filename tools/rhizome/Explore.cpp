@@ -40,7 +40,99 @@ static llvm::json::Object toJson(CompileResult &result, bool ok) {
       {"analysis", std::move(result.analysis)}};
 }
 
-static int runExplore(CompileRequest request, bool json) {
+/// What is shown of each table, unless everything is.
+constexpr size_t kShown = 10;
+
+/// The operations that take longest, those of the plan's order first; with
+/// `full` all of them in that order.
+static std::vector<std::pair<const PlannedNode *, const PlannedOperation *>>
+operationsOf(const Plan &plan, bool full) {
+  std::vector<std::pair<const PlannedNode *, const PlannedOperation *>> shown;
+  for (const PlannedNode &node : plan.nodes)
+    for (const PlannedOperation &op : node.operations)
+      if (node.rtlOf.empty())
+        shown.push_back({&node, &op});
+  if (full || shown.size() <= kShown)
+    return shown;
+  llvm::stable_sort(shown, [](const auto &a, const auto &b) {
+    return a.second->intervalCycles > b.second->intervalCycles;
+  });
+  shown.resize(kShown);
+  return shown;
+}
+
+/// The alternatives of the plan, then those of the operations shown.
+static std::vector<const Alternative *> alternativesOf(
+    const Plan &plan,
+    llvm::ArrayRef<std::pair<const PlannedNode *, const PlannedOperation *>>
+        operations,
+    bool full) {
+  std::vector<const Alternative *> shown;
+  for (const Alternative &other : plan.alternatives) {
+    auto names = [&](const PlannedOperation &op) {
+      return llvm::StringRef(other.what).starts_with(op.name + ": ");
+    };
+    bool isOfOperation = false;
+    for (const PlannedNode &node : plan.nodes)
+      isOfOperation |= llvm::any_of(node.operations, names);
+    if (full || (shown.size() < kShown &&
+                 (!isOfOperation || llvm::any_of(operations, [&](auto entry) {
+                   return names(*entry.second);
+                 }))))
+      shown.push_back(&other);
+  }
+  return shown;
+}
+
+/// The summary first, then tables, of which `full` shows everything.
+static void printExplored(const CompileResult &result, bool full) {
+  const Plan &plan = result.plan;
+  llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
+               << durationText(result.exploreSeconds) << "\n\n";
+  printNodes(plan);
+  llvm::outs() << "\n";
+  printPrediction(plan.predicted);
+  printTasks(plan.tasks, plan.predicted.latencyUs);
+  llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
+  printBodies(plan);
+  printMemories(plan);
+  if (!result.limit.empty())
+    llvm::outs() << "  no faster  " << result.limit << "\n";
+  llvm::outs() << "  bound      " << rateText(plan.boundPerS)
+               << " per second, which no plan exceeds\n";
+  printDies(plan);
+
+  size_t all = 0;
+  for (const PlannedNode &node : plan.nodes)
+    all += node.rtlOf.empty() ? node.operations.size() : 0;
+  const auto entries = operationsOf(plan, full);
+  llvm::outs() << "\n";
+  if (entries.size() < all)
+    llvm::outs() << "the slowest " << entries.size() << " of " << all
+                 << " operations:\n";
+  Table operations({"node", "operation", "kind", "option", "interval", ""});
+  for (auto [node, op] : entries)
+    operations.add({node->name, op->name, op->op, op->option,
+                    grouped(op->intervalCycles), op->text});
+  operations.print();
+  const auto others = alternativesOf(plan, entries, full);
+  if (!others.empty()) {
+    llvm::outs() << "\nconsidered and rejected:\n";
+    Table table({"what", "per second", "why not"});
+    for (const Alternative *other : others)
+      table.add({other->what, rateText(other->throughputPerS), other->why});
+    table.print();
+  }
+  if (full) {
+    llvm::outs() << "\n";
+    printAnalysis(result.analysis);
+    return;
+  }
+  llvm::outs() << "\n--full lists all operations, all alternatives and what "
+                  "each operation needs.\n";
+}
+
+static int runExplore(CompileRequest request, bool json, bool full) {
   ProgressLine line(!json);
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
@@ -59,38 +151,7 @@ static int runExplore(CompileRequest request, bool json) {
   }
   printNotes(result.notes);
   printQuantization(request.model);
-  const Plan &plan = result.plan;
-  llvm::outs() << plan.model << ", " << plan.goal << ", explored in "
-               << durationText(result.exploreSeconds) << "\n\n";
-  printNodes(plan);
-  llvm::outs() << "\n";
-  Table operations({"node", "operation", "kind", "option", "interval", ""});
-  for (const PlannedNode &node : plan.nodes)
-    for (const PlannedOperation &op : node.operations)
-      if (node.rtlOf.empty())
-        operations.add({node.name, op.name, op.op, op.option,
-                        grouped(op.intervalCycles), op.text});
-  operations.print();
-  llvm::outs() << "\n";
-  printPrediction(plan.predicted);
-  printTasks(plan.tasks, plan.predicted.latencyUs);
-  llvm::outs() << "  bottleneck " << plan.bottleneck << "\n";
-  printBodies(plan);
-  printMemories(plan);
-  if (!result.limit.empty())
-    llvm::outs() << "  no faster  " << result.limit << "\n";
-  llvm::outs() << "  bound      " << rateText(plan.boundPerS)
-               << " per second, which no plan exceeds\n";
-  printDies(plan);
-  if (!plan.alternatives.empty()) {
-    llvm::outs() << "\nconsidered and rejected:\n";
-    Table others({"what", "per second", "why not"});
-    for (const Alternative &other : plan.alternatives)
-      others.add({other.what, rateText(other.throughputPerS), other.why});
-    others.print();
-  }
-  llvm::outs() << "\n";
-  printAnalysis(result.analysis);
+  printExplored(result, full);
   return 0;
 }
 
@@ -118,6 +179,16 @@ void cli::addExplore(CLI::App &app, Run &run) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   auto systems = std::make_shared<bool>(false);
   auto picture = std::make_shared<std::string>();
+  auto full = std::make_shared<bool>(false);
+  auto brief = std::make_shared<bool>(false); // the default needs no word
+  CLI::Option *all = command->add_flag(
+      "--full", *full,
+      "list all operations, all alternatives and what each operation needs");
+  command
+      ->add_flag("--brief", *brief,
+                 "show the summary and the ten operations that matter most, "
+                 "which is the default")
+      ->excludes(all);
   command->add_flag("--systems", *systems,
                     "with a device: fill it with lanes of the kernel, for "
                     "each number of stages and copies, and name what ends "
@@ -139,7 +210,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
       "--systems --resident S\n"
       "  rhizome explore kernel.cfd --device xcu280 --systems --numbers "
       "'fixed<8,24>' --numbers half");
-  command->callback([options, systems, picture, command, &run] {
+  command->callback([options, systems, picture, full, brief, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
     const bool isKernel =
@@ -185,8 +256,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
       };
       return;
     }
-    run = [options, command] {
-      return runExplore(requestOf(*command, *options), options->json);
+    run = [options, full, command] {
+      return runExplore(requestOf(*command, *options), options->json, *full);
     };
   });
 }

@@ -82,7 +82,7 @@ std::string wrapped(StringRef text, size_t used, size_t indent) {
 /// The name of an option's value where the option gives none of its own: the
 /// parser's names of types are not for people.
 StringRef valueName(const CLI::Option &option, StringRef type) {
-  const StringRef name =
+  const std::string name =
       option.get_lnames().empty() ? "" : option.get_lnames().front();
   return llvm::StringSwitch<StringRef>(name)
       .Cases({"device", "family"}, "NAME")

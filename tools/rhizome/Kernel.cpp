@@ -34,7 +34,7 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
             std::string error;
             options.numbers.format = numeric::Format::parse(text, error);
             if (!options.numbers.format)
-              throw CLI::ValidationError(error);
+              throw CLI::ValidationError("--numbers", error);
           },
           "the number format of values without an annotation, e.g. "
           "'fixed<8,24>', half, 'float<6,9>'")
@@ -45,9 +45,10 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
           [&options](const std::string &text) {
             auto rounding = numeric::parseRounding(text);
             if (!rounding)
-              throw CLI::ValidationError("'" + text +
-                                         "' is not nearest_even, nearest_away, "
-                                         "toward_zero, up or down");
+              throw CLI::ValidationError(
+                  "--rounding", "'" + text +
+                                    "' is not nearest_even, nearest_away, "
+                                    "toward_zero, up or down");
             options.numbers.rounding = *rounding;
           },
           "rounding in number formats: nearest_even, nearest_away, "
@@ -96,7 +97,7 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
       .add_option("--units", unit.units,
                   "with --system: as many of them, each with elements of its "
                   "own and with banks of the memory")
-      ->check(CLI::Range(1, 64))
+      ->check(CLI::Range(int64_t(1), kMostUnits))
       ->option_text("N [1]");
   ofKernels(command, {"--stages", "--resident", "--lanes", "--words",
                       "--system", "--units"});
@@ -122,9 +123,11 @@ void cli::checkOptions(const CLI::App &command, bool isKernel,
   }
 }
 
-void cli::refuseKernelOptions(const CLI::App &command) {
+void cli::refuseKernelOptions(const CLI::App &command,
+                              const std::vector<std::string> &except) {
   for (const CLI::Option *option : command.get_options())
-    if (option->count() && option->get_group() == kernelGroup)
+    if (option->count() && option->get_group() == kernelGroup &&
+        !llvm::is_contained(except, option->get_name()))
       throw CLI::ValidationError(option->get_name(),
                                  "the package's kernel is compiled with its "
                                  "own");
@@ -170,8 +173,12 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
         {"utilization", llvm::json::Object()},
         {"multipliers", llvm::json::Object()},
         {"bottleneck", ""},
-        {"work", llvm::json::Object{{"direct", workJson(result.direct)},
-                                    {"chosen", workJson(result.chosen)}}},
+        {"work", result.isCounted ? llvm::json::Value(llvm::json::Object{
+                                        {"direct", workJson(result.direct)},
+                                        {"chosen", workJson(result.chosen)}})
+                                  : llvm::json::Value(nullptr)},
+        {"inputs", textsJson(result.inputs)},
+        {"outputs", textsJson(result.outputs)},
         {"statements", textsJson(result.statements)},
         {"files", textsJson(result.files)}};
     if (request.options.gemm)
@@ -186,12 +193,17 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
   if (!result.package.empty())
     llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                  << " s)\n";
-  Table table({"one application", "as written", "chosen"});
-  table.add({"multiply-accumulates", grouped(result.direct.macs),
-             grouped(result.chosen.macs)});
-  table.add({"operations", grouped(result.direct.operations),
-             grouped(result.chosen.operations)});
-  table.print();
+  if (result.isCounted) {
+    Table table({"one application", "as written", "chosen"});
+    table.add({"multiply-accumulates", grouped(result.direct.macs),
+               grouped(result.chosen.macs)});
+    table.add({"operations", grouped(result.direct.operations),
+               grouped(result.chosen.operations)});
+    table.print();
+  } else {
+    llvm::outs() << "its arithmetic is not counted: the trips of its loops are "
+                    "not constant\n";
+  }
   for (const std::string &statement : result.statements)
     llvm::outs() << "  " << statement << "\n";
   if (request.options.gemm)
@@ -199,11 +211,9 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
   return 0;
 }
 
-int cli::runKernelShown(const KernelRunRequest &request, bool json) {
-  ProgressLine line(!json);
-  line.show(request.check ? "computing and checking …" : "computing …");
-  rhizome::Result<KernelRunResult> done = runKernel(request);
-  line.show("");
+/// Prints what a run on this CPU gave, or why it failed.
+static int show(const rhizome::Result<KernelRunResult> &done, bool isChecked,
+                bool json) {
   if (!done)
     return failWithPlaces(done.failure(), json);
   const KernelRunResult &result = *done;
@@ -217,17 +227,22 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
         {"measured",
          llvm::json::Object{{"throughput_per_s", result.throughputPerS}}},
         {"sim_cycles_per_s", 0},
-        {"seconds", result.seconds}};
-    if (request.check)
+        {"seconds", result.seconds},
+        {"outputs", textsJson(result.outputs)},
+        {"single", result.isSingle}};
+    if (!result.notes.empty())
+      object["notes"] = textsJson(result.notes);
+    if (isChecked)
       object["largest_error"] = result.largestError;
     if (!result.firstMismatch.empty())
       object["first_mismatch"] = result.firstMismatch;
     printJson(std::move(object));
     return good ? 0 : 1;
   }
+  printNotes(result.notes);
   llvm::outs() << grouped(result.frames)
                << (result.frames == 1 ? " frame" : " frames");
-  if (request.check)
+  if (isChecked)
     llvm::outs() << ", "
                  << verdict(result.mismatches,
                             grouped(result.mismatches) +
@@ -240,6 +255,30 @@ int cli::runKernelShown(const KernelRunRequest &request, bool json) {
   llvm::outs() << rateText(result.throughputPerS)
                << " applications per second\n";
   return good ? 0 : 1;
+}
+
+int cli::runKernelShown(const KernelRunRequest &request, bool json) {
+  ProgressLine line(!json);
+  if (request.check)
+    line.announce("computing, and comparing with the interpreter, which takes "
+                  "many times as long …");
+  else
+    line.show("computing …");
+  rhizome::Result<KernelRunResult> done = runKernel(request);
+  line.show("");
+  return show(done, request.check, json);
+}
+
+int cli::runKernelPackage(const HardwareRunRequest &request, bool json) {
+  ProgressLine line(!json);
+  if (request.check)
+    line.announce("computing, and comparing with the interpreter, which takes "
+                  "many times as long …");
+  else
+    line.show("computing …");
+  rhizome::Result<KernelRunResult> done = runPackageOnCpu(request);
+  line.show("");
+  return show(done, request.check, json);
 }
 
 void cli::addEmbed(CLI::App &app, Run &run) {

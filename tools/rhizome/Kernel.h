@@ -35,10 +35,15 @@ int runKernelSystems(const kernelcommands::SystemRequest &request,
 /// compile for another tool: its input.
 int runForeignHls(const kernelcommands::ForeignHlsRequest &request, bool json);
 /// A usage error for options of a kernel that is compiled.
-void refuseKernelOptions(const CLI::App &command);
+void refuseKernelOptions(const CLI::App &command,
+                         const std::vector<std::string> &except = {});
 /// simulate of a kernel's package.
 int runKernelHardware(const kernelcommands::HardwareRunRequest &request,
                       bool json);
+
+/// run of a kernel's package, on this CPU.
+int runKernelPackage(const kernelcommands::HardwareRunRequest &request,
+                     bool json);
 
 /// Prints a failure; a kernel's errors name their place in the file and are
 /// printed unchanged.

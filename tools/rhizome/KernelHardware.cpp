@@ -3,6 +3,7 @@
 // and simulate of their packages.
 #include "Kernel.h"
 #include "Output.h"
+#include "TargetOptions.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -94,7 +95,10 @@ int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
                               {"seconds", result.seconds},
                               {"predicted", rhizome::toJson(plan.predicted)},
                               {"utilization", std::move(utilization)},
+                              {"goal", plan.goal},
+                              {"bound", plan.boundPerS},
                               {"bottleneck", plan.bottleneck},
+                              {"nodes", nodesJson(plan)},
                               {"kernel", toJSON(*plan.kernel)}};
     if (!result.notes.empty())
       object["notes"] = llvm::json::Array(result.notes);
@@ -152,7 +156,7 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
   // The simulator counts its frames on the same line.
   ProgressLine line(!json, /*ticks=*/false);
   request.showProgress = line.active();
-  line.show("building the simulator …");
+  request.onWait = [&](const std::string &what) { line.announce(what); };
   rhizome::Result<HardwareRunResult> done = simulateHardware(request);
   line.show("");
   if (!done)
@@ -165,8 +169,11 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
     if (result.measured)
       measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
                                     {"latency_cycles", result.latencyCycles}};
-    llvm::json::Object object{{"frames", result.frames},
+    llvm::json::Object object{{"ok", true},
+                              {"frames", result.frames},
                               {"mismatches", result.mismatches},
+                              {"outputs", llvm::json::Array(result.outputs)},
+                              {"single", result.isSingle},
                               {"predicted", rhizome::toJson(predicted)},
                               {"measured", std::move(measured)},
                               {"sim_cycles_per_s", result.simCyclesPerS}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ModelOptions.h"
 #include "Quantization.h"
+#include "rhizome/Model/TensorFormat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -9,10 +10,12 @@ using namespace rhizome;
 using namespace rhizome::model;
 using namespace rhizome::evaluate;
 
-static numeric::Format formatOrUsage(const std::string &option,
-                                     StringRef text) {
+static numeric::Format formatOrUsage(const std::string &option, StringRef text,
+                                     bool isTensor = false) {
   std::string error, note;
-  std::optional<numeric::Format> format = parseNetworkFormat(text, error, note);
+  std::optional<numeric::Format> format =
+      isTensor ? parseTensorFormat(text, error, note)
+               : parseNetworkFormat(text, error, note);
   if (!format)
     throw CLI::ValidationError(option, error);
   if (!note.empty())
@@ -102,10 +105,11 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
             for (StringRef text : texts) {
               auto [name, format] = text.rsplit('=');
               request.tensorFormats[name.str()] =
-                  formatOrUsage("--tensor-format", format);
+                  formatOrUsage("--tensor-format", format, true);
             }
           },
-          "another format for one tensor or node, by name")
+          "another format for one tensor or node, by name; for an output of "
+          "the model of up to 32 bits")
       ->type_name("NAME=fixed<I,F>")
       ->allow_extra_args(false);
   command.add_flag(

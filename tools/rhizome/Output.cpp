@@ -4,6 +4,7 @@
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cstdio>
@@ -83,12 +84,19 @@ void cli::Table::print() const {
 
 void cli::printJson(json::Value value) { outs() << value << "\n"; }
 
+/// True for "kernel.cfd:3:8: error: …", which says "error" itself.
+static bool namesItsPlace(StringRef error) {
+  static const Regex place("^[^\n]*:[0-9]+:[0-9]+: error: ");
+  return place.match(error);
+}
+
 int cli::failWith(const std::string &error, bool json) {
   // Paths and what files hold need not be UTF-8; JSON must be.
   if (json)
     printJson(json::Object{{"ok", false}, {"error", json::fixUTF8(error)}});
   else
-    errs() << errorLabel() << withoutControls(error) << "\n";
+    errs() << (namesItsPlace(error) ? "" : errorLabel())
+           << withoutControls(StringRef(error).rtrim('\n')) << "\n";
   return 1;
 }
 
@@ -188,6 +196,10 @@ std::string cli::shortened(const std::string &name) {
 
 int cli::failWith(const Failure &failure, bool json) {
   printNotes(failure.notes);
+  if (failure.causes.size() == 1 && namesItsPlace(failure.reason())) {
+    failWith(failure.reason(), json);
+    return failure.exitCode();
+  }
   // A model's refusals are listed by cause.
   const bool isModel = failure.kind == Failure::Kind::Unsupported ||
                        !failure.causes.front().node.empty();
@@ -352,9 +364,9 @@ void cli::printMemories(const Plan &plan) {
 }
 
 cli::ProgressLine::ProgressLine(bool wanted, bool ticks)
-    : isActive((wanted && isatty(STDOUT_FILENO)) ||
-               std::getenv("RHIZOME_PROGRESS")),
-      begun(std::chrono::steady_clock::now()) {
+    : isWanted(wanted), isActive((wanted && isatty(STDOUT_FILENO)) ||
+                                 std::getenv("RHIZOME_PROGRESS")),
+      begun(std::chrono::steady_clock::now()), written(begun) {
   if (isActive && ticks && isatty(STDOUT_FILENO))
     ticker = std::thread([this] { tick(); });
 }
@@ -402,7 +414,20 @@ void cli::ProgressLine::draw() {
   errs() << "\r\033[K" + text + "\r";
 }
 
+void cli::ProgressLine::announce(const std::string &text) {
+  if (isWanted && !isActive)
+    errs() << withoutControls(text) << "\n";
+  else
+    show(text);
+}
+
 void cli::ProgressLine::show(const std::string &text) {
+  constexpr auto kEvery = std::chrono::seconds(10);
+  if (const auto now = std::chrono::steady_clock::now();
+      isWanted && !isActive && !text.empty() && now - written >= kEvery) {
+    written = now;
+    errs() << withoutControls(text) << "\n";
+  }
   if (!isActive)
     return;
   std::lock_guard<std::mutex> guard(mutex);

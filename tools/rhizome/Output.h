@@ -73,22 +73,27 @@ void printBodies(const Plan &plan);
 void printDies(const Plan &plan);
 
 /// A line on stderr that is overwritten, if stdout is a terminal or
-/// $RHIZOME_PROGRESS is set, as the Python interface does. With `ticks`, on a
-/// terminal it also says how many seconds went by, so that every wait is seen
-/// to go on: not where another process writes there at the same time.
+/// $RHIZOME_PROGRESS is set, as the Python interface does. Elsewhere it is
+/// written now and then, so that a log shows what a long wait is for. With
+/// `ticks`, on a terminal it also says how many seconds went by, so that every
+/// wait is seen to go on: not where another process writes there at the same
+/// time.
 class ProgressLine {
 public:
   explicit ProgressLine(bool wanted, bool ticks = true);
   ~ProgressLine();
   /// "" takes the line away.
   void show(const std::string &text);
+  /// The same, but it is also written at once where there is no terminal: what
+  /// begins now and takes a while.
+  void announce(const std::string &text);
   bool active() const { return isActive; }
 
 private:
   void tick();
   void draw();
-  bool isActive, isEnding = false;
-  std::chrono::steady_clock::time_point begun;
+  bool isWanted, isActive, isEnding = false;
+  std::chrono::steady_clock::time_point begun, written;
   std::string shown;
   std::mutex mutex;
   std::condition_variable ending;

@@ -2,9 +2,10 @@
 #include "Quantization.h"
 #include "Output.h"
 #include "rhizome/Model/Quantization.h"
+#include "rhizome/Support/Files.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -47,14 +48,17 @@ static void addBits(Calibration &calibration, StringRef text, bool mayBeFile) {
     options.layers[name.trim().str()] = *bits;
     return;
   }
-  auto buffer = MemoryBuffer::getFile(text);
-  if (!mayBeFile || !buffer)
+  const bool isFile = mayBeFile && sys::fs::exists(text);
+  auto buffer = isFile ? readText(text) : Expected<std::string>(std::string());
+  if (!buffer)
+    throw CLI::ValidationError("--bits", toString(buffer.takeError()));
+  if (!isFile)
     throw CLI::ValidationError(
         "--bits", "'" + text.str() +
                       "' is neither W, W,A nor NAME=W,A of 2 to 16 bits, nor "
                       "a file of these");
   SmallVector<StringRef> lines;
-  (*buffer)->getBuffer().split(lines, '\n');
+  StringRef(*buffer).split(lines, '\n');
   for (StringRef line : lines)
     if (line = line.split('#').first.trim(); !line.empty())
       addBits(calibration, line, false);

@@ -7,7 +7,12 @@
 #include "Output.h"
 #include "rhizome/Deploy/Service.h"
 #include "rhizome/Support/Units.h"
+#include <condition_variable>
 #include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -15,24 +20,182 @@ using namespace rhizome::deploy;
 using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 
+static llvm::json::Object objectOf(const RunResult &result) {
+  llvm::json::Object object{
+      {"frames", result.frames},
+      {"checked", result.checked},
+      {"compared", result.compared},
+      {"mismatches", result.mismatches},
+      {"predicted", rhizome::toJson(result.predicted)},
+      {"measured",
+       llvm::json::Object{{"throughput_per_s", result.throughputPerS},
+                          {"latency_us", result.latencyUs},
+                          {"shortest_us", result.shortestUs},
+                          {"longest_us", result.longestUs}}},
+      {"seconds", result.seconds},
+      {"held_seconds", result.heldSeconds},
+      {"frame_errors", result.frameErrors},
+      {"repeated", result.repeated},
+      {"resent", result.resent},
+      {"events", llvm::json::Array(result.events)}};
+  if (result.unexpected >= 0)
+    object["unexpected"] = result.unexpected;
+  if (!result.firstMismatch.empty())
+    object["first_mismatch"] = result.firstMismatch;
+  return object;
+}
+
+/// "1,000 frames, 100 of them compared, 0 mismatches".
+static void printFrames(const RunResult &result) {
+  llvm::outs() << grouped(result.frames);
+  if (result.isInterrupted)
+    llvm::outs() << " of " << grouped(result.asked);
+  llvm::outs() << (result.frames == 1 && !result.isInterrupted ? " frame"
+                                                               : " frames");
+  if (result.checked && result.compared != result.frames)
+    llvm::outs() << ", " << grouped(result.compared) << " of them compared";
+  if (result.checked)
+    llvm::outs() << ", "
+                 << verdict(result.mismatches,
+                            grouped(result.mismatches) + " mismatches");
+  llvm::outs() << "\n";
+}
+
+static void printRates(const RunResult &result) {
+  llvm::outs() << rateText(result.throughputPerS) << " frames per second; "
+               << "a frame took " << durationText(result.latencyUs * 1e-6)
+               << ", from " << durationText(result.shortestUs * 1e-6) << " to "
+               << durationText(result.longestUs * 1e-6) << "\n";
+  if (result.heldSeconds > 0.05 * result.seconds)
+    llvm::outs() << "the interpreter, which compares, held them back for "
+                 << durationText(result.heldSeconds) << " of "
+                 << durationText(result.seconds)
+                 << "; --check-every N or --no-check shows the device's rate\n";
+  if (result.frameErrors)
+    llvm::outs() << counted(result.frameErrors, "frame")
+                 << (result.frameErrors == 1 ? " was" : " were")
+                 << " too short or too long at the design's border\n";
+  if (result.repeated)
+    llvm::outs() << counted(result.repeated, "frame")
+                 << (result.repeated == 1 ? " was" : " were")
+                 << " repeated after a node was lost\n";
+  if (result.resent)
+    llvm::outs() << counted(result.resent, "datagram")
+                 << (result.resent == 1 ? " was" : " were") << " sent again\n";
+}
+
+/// What was done before a signal came.
+static void printInterrupted(const RunResult &result, bool json) {
+  if (json) {
+    llvm::json::Object object = objectOf(result);
+    object["ok"] = false;
+    object["error"] = "it was interrupted";
+    object["asked"] = result.asked;
+    printJson(std::move(object));
+    return;
+  }
+  llvm::outs() << "interrupted: ";
+  printFrames(result);
+  if (!result.firstMismatch.empty())
+    llvm::outs() << "first: " << result.firstMismatch << "\n";
+}
+
+/// The signal that ends the run; 0: none yet.
 static volatile std::sig_atomic_t cancelled = 0;
 
-static int runRun(RunRequest request, bool json) {
+namespace {
+/// Ends the program soon after a signal, whatever it computes just then: a
+/// frame of a large network takes the interpreter, or this CPU, many seconds.
+class Watchdog {
+public:
+  explicit Watchdog(bool json) : json(json), thread([this] { watch(); }) {}
+  ~Watchdog() {
+    end();
+    thread.join();
+  }
+  /// The run is over.
+  void end() {
+    {
+      std::lock_guard<std::mutex> guard(mutex);
+      isOver = true;
+    }
+    over.notify_all();
+  }
+  /// What is known so far.
+  void note(int64_t done, const RunResult &result) {
+    std::lock_guard<std::mutex> guard(mutex);
+    soFar = result;
+    soFar.frames = done;
+  }
+
+private:
+  void watch() {
+    std::unique_lock<std::mutex> lock(mutex);
+    auto until = [&](auto time, auto condition) {
+      return over.wait_for(lock, time, condition);
+    };
+    while (!until(std::chrono::milliseconds(50), [this] { return isOver; }))
+      if (cancelled)
+        break;
+    if (until(std::chrono::milliseconds(700), [this] { return isOver; }))
+      return;
+    printInterrupted(soFar, json);
+    llvm::outs().flush();
+    std::_Exit(128 + cancelled);
+  }
+
+  bool json, isOver = false;
+  RunResult soFar;
+  std::mutex mutex;
+  std::condition_variable over;
+  std::thread thread; // the last: it uses the others
+};
+} // namespace
+
+static void takeSignals() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { cancelled = 1; };
+  action.sa_handler = [](int signal) { cancelled = signal; };
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);
+}
+
+/// Requests of the program that started this one.
+static int runServing(RunRequest request) {
+  signal(SIGPIPE, SIG_IGN);
+  request.onBegin = takeSignals;
+  request.isCancelled = [] { return cancelled != 0; };
+  request.onEvent = [](const std::string &event) {
+    llvm::errs() << event << "\n";
+  };
+  auto served = serveFrames(request, STDIN_FILENO, STDOUT_FILENO);
+  if (!served)
+    return failWith(served.failure(), /*json=*/false);
+  return served->isInterrupted ? 128 + cancelled : 0;
+}
+
+static int runRun(RunRequest request, bool json) {
+  // Until then a signal ends the program, and what it builds, as usual.
+  request.onBegin = takeSignals;
   request.isCancelled = [] { return cancelled != 0; };
   ProgressLine line(!json);
+  Watchdog watchdog(json);
   // Printed at once, even for machines: someone is waiting for it.
   request.onEvent = [&line](const std::string &event) {
     line.show("");
     llvm::errs() << event << "\n";
   };
-  request.onProgress = [&line](int64_t done, int64_t all) {
-    line.show(grouped(done) + " of " + grouped(all) + " frames …");
+  request.driverOptions.onWait = [&line](const std::string &what) {
+    line.announce(what);
+  };
+  request.onProgress = [&](int64_t done, int64_t all, const RunResult &soFar) {
+    watchdog.note(done, soFar);
+    line.show(grouped(done) + " of " + grouped(all) + " frames" +
+              (soFar.checked ? ", " + grouped(soFar.compared) + " compared"
+                             : std::string()) +
+              " …");
   };
   auto run = runPackage(request);
+  watchdog.end();
   line.show("");
   // If it failed, the frames that succeeded.
   const RunResult &result =
@@ -40,51 +203,26 @@ static int runRun(RunRequest request, bool json) {
   if (!run && !json)
     return failWith(run.failure(), json);
   printNotes(result.notes);
+  if (result.isInterrupted) {
+    printInterrupted(result, json);
+    return 128 + cancelled;
+  }
   bool good = run && result.mismatches == 0 && result.unexpected <= 0;
   if (json) {
-    llvm::json::Object object{
-        {"ok", bool(run)},
-        {"frames", result.frames},
-        {"checked", result.checked},
-        {"mismatches", result.mismatches},
-        {"predicted", rhizome::toJson(result.predicted)},
-        {"measured",
-         llvm::json::Object{{"throughput_per_s", result.throughputPerS},
-                            {"latency_us", result.latencyUs},
-                            {"shortest_us", result.shortestUs},
-                            {"longest_us", result.longestUs}}},
-        {"seconds", result.seconds},
-        {"repeated", result.repeated},
-        {"resent", result.resent},
-        {"events", llvm::json::Array(result.events)}};
-    if (result.unexpected >= 0)
-      object["unexpected"] = result.unexpected;
-    if (!result.firstMismatch.empty())
-      object["first_mismatch"] = result.firstMismatch;
+    llvm::json::Object object = objectOf(result);
+    object["ok"] = bool(run);
     if (!run)
       object["error"] = llvm::json::fixUTF8(run.failure().reason());
     printJson(std::move(object));
     return good ? 0 : run ? 1 : run.failure().exitCode();
   }
-  llvm::outs() << grouped(result.frames)
-               << (result.frames == 1 ? " frame" : " frames");
-  if (result.checked)
-    llvm::outs() << ", "
-                 << verdict(result.mismatches,
-                            grouped(result.mismatches) + " mismatches");
-  llvm::outs() << "\n";
+  printFrames(result);
   if (result.unexpected >= 0)
     llvm::outs() << grouped(result.unexpected)
                  << " elements differ from the expected outputs\n";
   if (!result.firstMismatch.empty())
     llvm::outs() << "first: " << result.firstMismatch << "\n";
-  llvm::outs() << rateText(result.throughputPerS) << " frames per second; "
-               << "a frame took " << durationText(result.latencyUs * 1e-6)
-               << ", from " << durationText(result.shortestUs * 1e-6) << " to "
-               << durationText(result.longestUs * 1e-6) << "\n";
-  if (result.resent || result.repeated)
-    llvm::outs() << grouped(result.resent) << " datagrams were sent again, "
-                 << grouped(result.repeated) << " frames\n";
+  printRates(result);
   return good ? 0 : 1;
 }
 
@@ -165,13 +303,45 @@ static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
       ->option_text("N");
 }
 
+/// Elements through a kernel's package: on this CPU, or through its RTL.
+static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
+                            const std::vector<std::string> &inputs,
+                            const KernelRunRequest &kernel, bool json) {
+  checkOptions(command, true,
+               {"--input", "--output", "--frames", "--seed", "--json",
+                "--driver", "--stalls-in", "--stalls-out", "--accept-changes",
+                "--trust"});
+  refuseKernelOptions(command, {"--check", "--threads"});
+  HardwareRunRequest request;
+  static_cast<KernelRunRequest &>(request) = kernel;
+  request.path = given.package;
+  request.inputs = inputs;
+  request.outputs = given.outputs;
+  request.frames = given.frames;
+  request.seed = given.seed;
+  request.acceptChanges = given.acceptChanges;
+  request.trust = given.trust;
+  request.stallsIn = given.driverOptions.stallsIn;
+  request.stallsOut = given.driverOptions.stallsOut;
+  const DriverKind driver = given.driver.value_or(DriverKind::Cpu);
+  if (driver == DriverKind::Cpu)
+    return [request, json] { return runKernelPackage(request, json); };
+  if (driver == DriverKind::Simulation)
+    return [request, json] { return runKernelHardware(request, json); };
+  throw CLI::ValidationError(
+      "--driver",
+      "a kernel's package has the drivers cpu and simulation; on an FPGA, "
+      "build its host program: cmake -S " +
+          given.package + "/host -B build && cmake --build build");
+}
+
 void cli::addRun(CLI::App &app, Run &run) {
   struct Options {
     RunRequest request;
     std::vector<std::string> inputs;
     DataRequest how;
     KernelRunRequest kernel;
-    bool json = false, noCheck = false;
+    bool json = false, noCheck = false, serve = false;
   };
   auto options = std::make_shared<Options>();
   RunRequest &request = options->request;
@@ -217,8 +387,16 @@ void cli::addRun(CLI::App &app, Run &run) {
                    "timeout without nodes or answers")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  command->add_flag("--no-check", options->noCheck,
-                    "do not compare with the interpreter");
+  CLI::Option *noCheck = command->add_flag(
+      "--no-check", options->noCheck, "do not compare with the interpreter");
+  command
+      ->add_option("--check-every", request.checkEvery,
+                   "compare only the first of every N frames: the interpreter "
+                   "is slower than a device")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
+      ->capture_default_str()
+      ->option_text("N")
+      ->excludes(noCheck);
   command->add_flag(
       "--check", options->kernel.check,
       "compare with the interpreter, in number formats bit by bit");
@@ -230,6 +408,14 @@ void cli::addRun(CLI::App &app, Run &run) {
   ofKernels(*command, {"--check", "--threads"});
   addKernelOptions(*command, options->kernel.options);
   addPackageChecks(*command, request.acceptChanges, request.trust);
+  command
+      ->add_flag("--serve", options->serve,
+                 "open the driver once and answer arrays from standard input "
+                 "on standard output, as the Python interface asks for it")
+      ->excludes("--input")
+      ->excludes("--output")
+      ->excludes("--expect")
+      ->excludes("--frames");
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer("Examples:\n"
                   "  rhizome run net.rhz --driver simulation -n 4\n"
@@ -247,16 +433,15 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "--outstanding 1\n"
                   "  rhizome run net.rhz -n 1000000 --metrics 9464\n"
                   "  rhizome run helmholtz.cfd --input x.npz --output v.npy\n"
+                  "  rhizome run helmholtz.rhz --driver simulation -n 4\n"
                   "  rhizome run helmholtz.cfd -n 1000 --threads 2 --check");
   command->callback([options, command, &run] {
     const InputKind kind = inputKind(options->request.package);
-    if (kind == InputKind::KernelPackage)
-      throw CLI::ValidationError(
-          "DIR", "it holds hardware of a kernel, which no driver runs yet; "
-                 "'rhizome simulate " +
-                     options->request.package + "' does, and 'rhizome run " +
-                     options->request.package +
-                     "/model' computes the kernel on the CPU");
+    if (kind == InputKind::KernelPackage) {
+      run = kernelPackageRun(*command, options->request, options->inputs,
+                             options->kernel, options->json);
+      return;
+    }
     const bool isKernel = runsOnCpu(kind);
     checkOptions(*command, isKernel,
                  {"--input", "--output", "--frames", "--seed", "--json"});
@@ -276,6 +461,10 @@ void cli::addRun(CLI::App &app, Run &run) {
     options->request.inputs = dataOf(options->inputs, options->how);
     options->request.check = !options->noCheck;
     options->request.driverOptions.seed = options->request.seed;
+    if (options->serve) {
+      run = [options] { return runServing(options->request); };
+      return;
+    }
     run = [options] { return runRun(options->request, options->json); };
   });
 }

@@ -57,7 +57,7 @@ static int runSimulate(SimulateRequest request, bool json) {
   // The simulator counts its frames on the same line.
   ProgressLine line(!json, /*ticks=*/false);
   request.showProgress = line.active();
-  line.show("building the simulator …");
+  request.onWait = [&](const std::string &what) { line.announce(what); };
   auto simulated = simulatePackage(request);
   line.show("");
   if (!simulated)

@@ -5,6 +5,8 @@
 #include "Output.h"
 #include "PlaceRoute.h"
 #include "Report.h"
+#include "rhizome/Pipeline/Board.h"
+#include "rhizome/Support/Units.h"
 #include "rhizome/Vendor/Run.h"
 #include <cmath>
 
@@ -147,6 +149,7 @@ int runVendor(const std::string &dir, Changes changes,
     line.show(p.node + ", " + elapsed(p.seconds) + ": " +
               llvm::StringRef(p.line).take_front(60).str());
   };
+  options.boardProject = pipeline::boardProjectOf;
   llvm::Expected<vendor::RunResult> result = vendor::run(*package, options);
   line.show("");
   if (!result)
@@ -194,6 +197,12 @@ int runSynth(const std::string &dir, Changes changes, SynthOptions options,
     return failWith(llvm::toString(package.takeError()), json);
   printNotes(package->notes());
   ProgressLine line(!json);
+  // Of what Yosys takes for our designs; modules that are known take nothing.
+  constexpr double kSecondsPerLut = 0.02;
+  line.announce(
+      "synthesizing, about " +
+      durationText(kSecondsPerLut * double(package->plan().predicted.lut)) +
+      " if nothing is known from before …");
   if (line.active())
     options.progress = [&](const SynthProgress &p) {
       line.show(

@@ -47,16 +47,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
               "objective: max-throughput, min-latency, min-resources or "
               "min-nodes; separated by commas")
           ->default_str("max-throughput")
-          ->check([](const std::string &text) -> std::string {
-            return isGoal(text)
-                       ? ""
-                       : "'" + text +
-                             "' is not throughput=N/s, latency=T, nodes=N, a "
-                             "resource (lut, ff, dsp, bram, uram, lutram) =N "
-                             "or =P%, max-throughput, min-latency, "
-                             "min-resources or min-nodes, each once, with "
-                             "commas between";
-          });
+          ->check([](const std::string &text) { return faultOfGoal(text); });
   CLI::Option *steer =
       command
           .add_option("--steer", request.steer,

@@ -3,6 +3,7 @@
 // describe, as tables, one by one, or for machines.
 #include "Commands.h"
 #include "Output.h"
+#include "rhizome/Support/Failures.h"
 #include "rhizome/Target/Target.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/raw_ostream.h"
@@ -68,6 +69,7 @@ llvm::json::Object toJson(const Device &d, const Flows &flows) {
         llvm::json::Object{{"name", d.memory->name},
                            {"kind", d.memory->kind},
                            {"banks", d.memory->banks},
+                           {"ports", d.memory->ports},
                            {"bytes_per_s", d.memory->bytesPerS},
                            {"port_bits", d.memory->portBits},
                            {"port_mhz", d.memory->portMhz},
@@ -353,7 +355,7 @@ int runTargets(const std::string &name, bool json) {
   } else {
     auto one = loadTarget(name);
     if (!one)
-      return failWith(llvm::toString(one.takeError()), json);
+      return failWith(failureOf(one.takeError(), Failure::Kind::Input), json);
     targets.push_back(std::move(*one));
   }
   auto flows = vendor::listFlows();

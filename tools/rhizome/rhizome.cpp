@@ -5,6 +5,7 @@
 #include "Help.h"
 #include "Output.h"
 #include "Spellings.h"
+#include "rhizome/Support/Program.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
@@ -89,7 +90,7 @@ static int finished(int status) {
   return status ? status : 1;
 }
 
-int main(int argc, char **argv) {
+static int runCommand(int argc, char **argv) {
   CLI::App app("Rhizome compiles quantized neural networks into hardware that "
                "computes the same bits, and proves it by simulation.",
                "rhizome");
@@ -152,4 +153,13 @@ int main(int argc, char **argv) {
     return 2;
   }
   return finished(run());
+}
+
+int main(int argc, char **argv) {
+  const bool json =
+      llvm::is_contained(llvm::ArrayRef(argv, argc), llvm::StringRef("--json"));
+  return runProgram([&] { return runCommand(argc, argv); },
+                    [&](llvm::StringRef reason) {
+                      finished(cli::failWith(reason.str(), json));
+                    });
 }

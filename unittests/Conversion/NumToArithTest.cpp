@@ -135,7 +135,8 @@ protected:
     pm.addPass(createReconcileUnrealizedCastsPass());
     EXPECT_TRUE(succeeded(pm.run(module)));
     ExecutionEngineOptions engineOptions;
-    engineOptions.transformer = makeOptimizingTransformer(1, 0, nullptr);
+    const auto optimize = makeOptimizingTransformer(1, 0, nullptr);
+    engineOptions.transformer = optimize;
     auto engine = ExecutionEngine::create(module, engineOptions);
     if (!engine) {
       ADD_FAILURE() << llvm::toString(engine.takeError());

@@ -215,4 +215,36 @@ TEST(Names, AreLegalAndUnique) {
   EXPECT_EQ(scope.unique("a.b"), "a_b_2");
   EXPECT_EQ(scope.unique("a_b_2"), "a_b_2_2");
 }
+// Tools refuse lines of tens of thousands of tokens.
+TEST_F(EmitTest, LinesEndInTime) {
+  OpBuilder b(&context);
+  OwningOpRef<ModuleOp> design = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToEnd(design->getBody());
+  constexpr unsigned kInputs = 6000;
+  SmallVector<Attribute> names;
+  for (unsigned i = 0; i < kInputs; ++i)
+    names.push_back(b.getStringAttr("input_" + std::to_string(i)));
+  auto module = rtl::ModuleOp::create(
+      b, b.getUnknownLoc(), "rhz_top", b.getArrayAttr(names),
+      b.getArrayAttr({b.getStringAttr("y_o")}), StringAttr());
+  Block *body = b.createBlock(&module.getBody());
+  for (unsigned i = 0; i < kInputs; ++i)
+    body->addArgument(b.getI1Type(), b.getUnknownLoc());
+  rtl::OutputOp::create(b, b.getUnknownLoc(),
+                        ValueRange{body->getArgument(kInputs - 1)});
+  std::vector<std::pair<std::string, std::string>> files;
+  ASSERT_TRUE(succeeded(emitDesign(*design, files)));
+  SmallVector<StringRef> lines;
+  StringRef(files[0].second).split(lines, '\n');
+  for (StringRef line : lines)
+    EXPECT_LT(line.size(), 100u) << line.str();
+  TestFolder folder;
+  folder.write("rhz_top.sv", files[0].second);
+  for (const char *tool :
+       {"verilator --lint-only -Wall rhz_top.sv",
+        "iverilog -g2012 -s rhz_top -o x rhz_top.sv",
+        "yosys -q -p 'read_verilog -sv rhz_top.sv; check -assert'"})
+    if (test::haveTool(StringRef(tool).split(' ').first.str().c_str()))
+      EXPECT_EQ(folder.run(tool), 0) << folder.read("log.txt");
+}
 } // namespace

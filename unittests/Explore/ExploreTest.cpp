@@ -428,6 +428,50 @@ TEST(Explore, GoalsHaveBoundsAndOneObjective) {
     EXPECT_FALSE(parseGoal(wrong)) << wrong;
 }
 
+/// The part that is wrong, and what may be meant.
+TEST(Explore, WrongGoalsAreExplained) {
+  using explore::parseGoal;
+  for (auto [goal, why] :
+       std::initializer_list<std::pair<const char *, const char *>>{
+           {"throughput=1000fps", "'throughput=1000fps': 'fps' is no unit of a "
+                                  "rate; write throughput=1000/s"},
+           {"min-latency,throughput=-3/s",
+            "'throughput=-3/s': a rate is above 0"},
+           {"-3/s", "'-3/s' has no name: a rate is throughput=N/s"},
+           {"throughput=0.0", "'throughput=0.0': a rate is above 0"},
+           {"throughput=", "'throughput=' has no number"},
+           {"throughput=many", "'throughput=many': 'many' is not a number"},
+           {"lut=200%", "'lut=200%': a share is at most 100%"},
+           {"dsp=-1", "'dsp=-1': it is below 0"},
+           {"ff", "'ff' has no amount: ff=N or ff=P%"},
+           {"min-area", "'min-area' is no objective; did you mean "
+                        "'min-resources'?"},
+           {"max-troughput", "'max-troughput' is no objective; did you mean "
+                             "'max-throughput'?"},
+           {"fps=30", "'fps=30' is no bound; did you mean 'throughput='?"},
+           {"slices=5", "'slices=5' is no bound; did you mean 'lut='?"},
+           {"color=5", "'color=5' is no bound; bounds are throughput, latency, "
+                       "nodes, lut, ff, dsp, bram, uram, lutram"},
+           {"latency=10ps", "'latency=10ps': 'ps' is no unit of time; units "
+                            "are ns, us, ms and s"},
+           {"latency=5", "'latency=5': the time has no unit; units are ns, us, "
+                         "ms and s"},
+           {"10ps", "'10ps' has no name: a time is latency=T, a rate "
+                    "throughput=N/s, resources are lut=N or lut=P% and the "
+                    "like"},
+           {"nodes=1.5", "'nodes=1.5': nodes are a whole number above 0"},
+           {"lut=1,lut=2", "it has lut= twice"},
+           {"min-nodes,", "nothing is between two commas, or at an end"},
+           {"min-nodes,min-latency",
+            "it has two objectives, 'min-nodes' and 'min-latency'"}}) {
+    std::string fault;
+    EXPECT_FALSE(parseGoal(goal, &fault)) << goal;
+    EXPECT_EQ(fault, why);
+  }
+  EXPECT_DOUBLE_EQ(parseGoal("throughput=1e3/s")->throughput, 1000);
+  EXPECT_DOUBLE_EQ(parseGoal("latency=2.5e2us")->latency, 250e-6);
+}
+
 TEST(Explore, GoalsBoundResources) {
   using explore::parseGoal;
   auto goal = parseGoal("lut=30000,ff=22.5%,dsp=0,nodes=3,min-latency");

@@ -143,6 +143,59 @@ ProcessNetwork pipelineOf(std::mt19937 &random) {
   return network;
 }
 
+/// What a window reads again and again meets weights, each of which is used for
+/// several words: taken with the first of them, or with the last, as a streamed
+/// matrix-vector unit does.
+ProcessNetwork tiledOf(std::mt19937 &random) {
+  auto draw = [&](int low, int high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  ProcessNetwork network;
+  auto channel = [&](int64_t capacity) {
+    int made = network.addChannel("", capacity, draw(1, 9));
+    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
+    return made;
+  };
+  const int64_t rounds = draw(1, 4), folds = draw(1, 3), uses = draw(1, 40),
+                words = rounds * folds * uses, slow = draw(1, 50);
+  int store = channel(draw(1, 2)), read = channel(draw(1, 6)),
+      beats = channel(draw(1, 4)), weights = channel(draw(1, 3)),
+      out = channel(draw(1, 5));
+  network.processes.push_back({"source", {{1, {}, {}, {1}}}, 1, {}, {store}});
+  std::vector<Phase> window = {{1, {1}, {}, {0}}};
+  if (words > 1)
+    window.push_back({words - 1, {}, {}, {1}});
+  window.push_back({1, {}, {1}, {1}});
+  network.processes.push_back({"read", window, 1, {store}, {read}});
+  network.processes.push_back(
+      {"beats", {{rounds * folds * slow, {}, {}, {1}}}, 1, {}, {beats}});
+  std::vector<Phase> gather = {Phase::of(1, {1}, {1})};
+  if (slow > 1)
+    gather.insert(gather.begin(), Phase::of(slow - 1, {1}, {}));
+  network.processes.push_back(
+      {"gather", gather, rounds * folds, {beats}, {weights}});
+  const bool atFirst = draw(0, 1);
+  Process tile{"tile", {}, rounds, {read, weights}, {out}};
+  for (int64_t fold = 0; fold < folds; ++fold) {
+    const bool makes = fold + 1 == folds;
+    if (atFirst)
+      tile.phases.push_back({1, {1, 1}, {1, 1}, {makes}});
+    if (uses > 1)
+      tile.phases.push_back(
+          {uses - 1, {1, !atFirst}, {1, 0}, {makes && atFirst}});
+    if (!atFirst)
+      tile.phases.push_back({1, {1, 1}, {1, 1}, {makes}});
+  }
+  network.processes.push_back(tile);
+  network.processes.push_back(
+      {"sink",
+       {Phase::of(rounds * (atFirst ? uses : 1), {1}, {})},
+       1,
+       {out},
+       {}});
+  return network;
+}
+
 /// Sources of several rates, a process that joins them all in phases of
 /// different counts and has several outputs, and their sinks.
 ProcessNetwork starOf(std::mt19937 &random) {
@@ -279,6 +332,13 @@ TEST(EventSim, FiresWhenItsRulesSay) {
     finished += agrees(pipelineOf(random), n, repeats);
   EXPECT_GT(finished, 300);
   EXPECT_GT(repeats, 200);
+}
+
+TEST(EventSim, WeightsWaitForTheirTile) {
+  std::mt19937 random(19);
+  int repeats = 0;
+  for (int n = 0; n < 400; ++n)
+    EXPECT_TRUE(agrees(tiledOf(random), n, repeats)) << n;
 }
 
 // What a long run costs does not grow with its frames.

@@ -47,7 +47,9 @@ protected:
   /// Tensors of which several words pass in a cycle, and of these: spread over
   /// banks, in parts of a beat, with a beat that is filled up.
   int64_t wide = 0, spread = 0, parts = 0, padded = 0;
-  bool isRight = true; ///< what is expected of the results
+  bool isRight = true;              ///< what is expected of the results
+  std::optional<ModuleSizes> sizes; ///< of the modules, if not whole
+  int64_t modules = 0;              ///< how many, of all
   /// Elements of arguments; random ones without it.
   std::function<double(unsigned, size_t)> given;
 
@@ -162,6 +164,9 @@ protected:
     auto unit = unitOf(kernel(*out.integers), pace, b);
     ASSERT_TRUE(succeeded(unit));
     out.unit = *unit;
+    if (sizes)
+      splitModule(out.unit, b, *sizes);
+    modules += llvm::range_size(out.parent->getOps<rtl::ModuleOp>());
     ASSERT_TRUE(succeeded(verify(*out.parent)));
   }
 
@@ -836,6 +841,61 @@ TEST_F(KernelUnits, StagesOverlap) {
   options.residents = {0};
   for (bool stalls : {false, true})
     simulate(test::helmholtz(3), fixed(8, 24), {8 * 32}, 3, stalls);
+}
+
+/// A nest that doubles a part of its input.
+std::string partOf(int64_t whole, int64_t part, int64_t stride) {
+  return llvm::formatv(R"mlir(
+#same = affine_map<(i) -> (i)>
+func.func @part(%u: tensor<{0}xf64>) -> tensor<{1}xf64> {{
+  %part = tensor.extract_slice %u[0] [{1}] [{2}]
+    : tensor<{0}xf64> to tensor<{1}xf64>
+  %init = tensor.empty() : tensor<{1}xf64>
+  %w = linalg.generic {{indexing_maps = [#same, #same],
+      iterator_types = ["parallel"]} ins(%part : tensor<{1}xf64>)
+      outs(%init : tensor<{1}xf64>) {{
+  ^bb0(%x: f64, %out: f64):
+    %y = arith.addf %x, %x : f64
+    linalg.yield %y : f64
+  } -> tensor<{1}xf64>
+  return %w : tensor<{1}xf64>
+}
+)mlir",
+                       whole, part, stride);
+}
+
+TEST_F(KernelUnits, StagesReadPartsOfSlots) {
+  if (!test::haveTool("iverilog"))
+    return;
+  // What is read and what is written have addresses of as many bits.
+  constexpr int64_t kParts[][3] = {{4, 3, 1},  {14, 12, 1}, {16, 9, 1},
+                                   {16, 7, 2}, {16, 8, 1},  {9, 6, 1}};
+  for (auto [whole, part, stride] : kParts)
+    for (size_t stages : {0, 1}) {
+      options.stages = stages;
+      simulate(partOf(whole, part, stride), fixed(20, 4), {8 * 32}, 5,
+               /*stalls=*/part % 2 != 0);
+    }
+}
+
+TEST_F(KernelUnits, SeveralModules) {
+  if (!test::haveTool("iverilog"))
+    return;
+  const ModuleSizes some[] = {{0, 1}, {0, 10}, {0, 40}, {30, 25}, {0, 10000}};
+  for (int round = 0; round < 15; ++round) {
+    sizes = some[round % 5];
+    options.stages = size_t(std::max(0, round % 4 - 1));
+    options.words = round % 3 + 1;
+    isChecked = round < 5;
+    isParallel = round % 2 != 0;
+    if (!isParallel)
+      options.choices.clear();
+    simulate(randomKernel(rng, {2, 3, 4}), fixed(2, 1 + int(rng() % 16)),
+             {32 * (2 + int64_t(rng() % 10))}, 3, round % 2 != 0);
+    if (HasFatalFailure())
+      return;
+  }
+  EXPECT_GT(modules, 100);
 }
 
 TEST_F(KernelUnits, AWordInEveryCycle) {

@@ -137,10 +137,9 @@ TEST(ImportRobust, EverythingIsRefusedAtOnce) {
     m.output(name);
   Imported i(m);
   EXPECT_FALSE(i.module);
-  EXPECT_EQ(i.refusals.size(), 4u) << i.text();
+  EXPECT_EQ(i.refusals.size(), 3u) << i.text();
   EXPECT_TRUE(i.contains(
       "NonZero_a | NonZero | the operation NonZero is not supported"));
-  EXPECT_TRUE(i.contains("the branch that is taken alone"));
   EXPECT_TRUE(i.contains("inference mode"));
   EXPECT_TRUE(i.contains("its axis 5 is out of range"));
 }

@@ -50,8 +50,8 @@ TEST(Errors, TwentyWrongPrograms) {
        "4:1: error: 'v' has 2 dimensions, here it gets 1 indices"},
       {"v[0,j] = u[0,j]\nv[1,j] = u[1,j]\n",
        "5:1: error: the output 'v' is assigned only in part"},
-      {"v = (u + u\n", "5:1: error: expected ')' to close the parenthesis, not "
-                       "the end"},
+      {"v = (u + u\n", "4:11: error: expected ')' to close the parenthesis, "
+                       "not the end"},
       {"v[i,j] = cosh(u[i,j])\n",
        "4:10: error: expected a reduction or a function before '(', not "
        "'cosh'"},
@@ -106,6 +106,65 @@ static std::string remediesOf(const std::string &text) {
     else if (line.starts_with("  remedy: "))
       out += "; " + line.ltrim().str();
   return out;
+}
+
+TEST(Errors, DeclarationsThatAreMissing) {
+  const std::string head = "var input A : [4 5]\nvar output C : [4 6]\n";
+  const std::pair<const char *, const char *> wrong[] = {
+      {"C[i,j] = sum(k) A[i,k] * B[k,j]\n",
+       "3:26: error: 'B' is not declared; remedy: declare it: var input B : "
+       "[5 6]"},
+      // Ranges that accesses after it tell, or a reduction.
+      {"C[i,j] = sum(k) B[k,j] * A[i,k]\n",
+       "3:17: error: 'B' is not declared; remedy: declare it: var input B : "
+       "[5 6]"},
+      {"C[i,j] = sum(k : 3) B[k]\n",
+       "3:21: error: 'B' is not declared; remedy: declare it: var input B : "
+       "[3]"},
+      {"C[i,j] = T * A[i,0]\n",
+       "3:10: error: 'T' is not declared; remedy: declare it: var input T : "
+       "[]"},
+      {"C[i,j] = B[i,j+1]\n",
+       "3:10: error: 'B' is not declared; remedy: declare it, with its extents "
+       "in the brackets: var input B : []"},
+      {"D[i] = A[i,0]\nC[i,j] = A[i,0]\n",
+       "3:1: error: 'D' is not declared; remedy: declare it: var D : [4]"},
+      {"C = A . B\n",
+       "3:9: error: 'B' is not declared; remedy: declare it, with its extents "
+       "in the brackets: var input B : []"},
+  };
+  for (auto [text, message] : wrong)
+    EXPECT_EQ(remediesOf(head + text), std::string("k.cfd:") + message) << text;
+}
+
+TEST(Errors, WhatIsMissingAtTheEndOfALine) {
+  const std::string head = "var input A : [5 5]\nvar output t : []\n"
+                           "var output d : [5]\n";
+  const std::pair<const char *, const char *> wrong[] = {
+      {"d[i] = A[i,i\n", "4:13: error: expected ',' or ']' in the indices of "
+                         "'A', not the end"},
+      {"d[i] = A[i,i\nt[] = A[0,0]\n",
+       "4:13: error: expected ',' or ']' in the indices of 'A', not the end of "
+       "the line"},
+      {"d[i] = A[i,i] *\n",
+       "4:16: error: expected a variable, a number or '(', not the end"},
+      {"t = sum(i) A[i,i]\n",
+       "4:8: error: expected an operator or the next statement, not '('; "
+       "remedy: 'sum' needs indices on the left: t[i] = ..., or t[] = ... for "
+       "a scalar"},
+      {"d(i) = A[i,i]\n", "4:2: error: expected '=' after 'd', not '('; "
+                          "remedy: indices are in brackets: d[i]"},
+      {"d[i] = A(i,i)\n",
+       "4:9: error: expected an operator or the next statement, not '('; "
+       "remedy: indices are in brackets: A[i]"},
+      {"d = A(0)\n",
+       "4:6: error: expected an operator or the next statement, not '('; "
+       "remedy: indices are in brackets: A[i]"},
+  };
+  for (auto [text, message] : wrong)
+    EXPECT_NE(remediesOf(head + text).find(std::string("k.cfd:") + message),
+              std::string::npos)
+        << text << remediesOf(head + text);
 }
 
 TEST(Errors, SumsOfIndices) {

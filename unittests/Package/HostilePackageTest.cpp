@@ -3,6 +3,7 @@
 // whatever their checksums.
 #include "../TestFolder.h"
 #include "rhizome/Package/Package.h"
+#include <filesystem>
 #include <gtest/gtest.h>
 
 using namespace rhizome;
@@ -106,6 +107,35 @@ TEST(HostilePlan, NamesThatLeaveTheirPlaceAreRefusedByPath) {
   refused("plan.cluster", [](Plan &p) { p.cluster = "`id`"; });
 }
 
+TEST(HostilePlan, EndingsThatMakeToolsRunAFileAreRefused) {
+  auto refused = [](const std::string &field,
+                    const std::function<void(Plan &)> &change) {
+    std::string message = messageOf(change);
+    EXPECT_EQ(message.rfind("plan.nodes[0]." + field + ": ", 0), 0u) << message;
+    EXPECT_NE(message.find("must end in one of"), std::string::npos) << message;
+  };
+  for (const char *name :
+       {"zz.cpp", "zz.cc", "zz.c", "zz.o", "zz.a", "zz.so", "zz.vlt", "zz.f",
+        "zz", "zz.sv.cpp", "zz.SV", "module.ys", "a/Makefile", "zz.hex"}) {
+    refused("rtl[0]", [&](Plan &p) { p.nodes[0].rtl[0] = name; });
+    refused("simulation_models[0]",
+            [&](Plan &p) { p.nodes[0].simulationModels = {name}; });
+    refused("modules.rhz_cell",
+            [&](Plan &p) { p.nodes[0].modules["rhz_cell"] = {name}; });
+  }
+  for (const char *name : {"a.sv", "a.txt", "a.cpp", "sub/a", "a.hex.so"})
+    refused("actors[0].config.WeightFile",
+            [&](Plan &p) { p.nodes[0].actors[0].config["WeightFile"] = name; });
+  for (const char *name : {"a.v", "a.svh", "sub/a.sv"})
+    EXPECT_EQ(messageOf([&](Plan &p) { p.nodes[0].rtl[0] = name; }),
+              "accepted");
+  for (const char *name : {"sub/a.mem", "012"})
+    EXPECT_EQ(messageOf([&](Plan &p) {
+                p.nodes[0].actors[0].config["WeightFile"] = name;
+              }),
+              "accepted");
+}
+
 TEST(HostilePlan, StatesThatNothingKeepsAreRefused) {
   auto withState = [](PlannedState state) {
     return messageOf([&](Plan &plan) { plan.tasks.states = {state}; });
@@ -155,6 +185,25 @@ TEST(HostilePlan, NumbersThatNothingHoldsAreRefused) {
     p.nodes[0].actors[0].parameters.push_back("Depth");
     p.nodes[0].actors[0].config["Depth"] = int64_t(1) << 40;
   });
+  // A replica whose frames are not its channels'.
+  auto replicas = [](int64_t index, int64_t first, int64_t every) {
+    return [=](Plan &p) {
+      p.nodes[0].replica = {0, index, 3};
+      for (Channel &channel : p.channels) {
+        channel.first = first;
+        channel.every = every;
+      }
+    };
+  };
+  EXPECT_EQ(messageOf(replicas(1, 1, 3)), "accepted");
+  EXPECT_EQ(messageOf(replicas(1, 4, 6)), "accepted");
+  EXPECT_EQ(messageOf(replicas(1, 0, 1)), "accepted");
+  refused("plan.channels[0].first", replicas(1, 0, 3));
+  refused("plan.channels[0].first", replicas(2, 4, 6));
+  refused("plan.channels[0].first", replicas(0, -1, 3));
+  refused("plan.channels[0].first", replicas(0, 3, 3));
+  refused("plan.nodes[0].replica.index", replicas(3, 0, 3));
+  refused("plan.nodes[0].replica.index", replicas(-1, 2, 3));
   refused("plan.links[0].latency_ns",
           [](Plan &p) { p.links[0].latencyNs = INT64_MAX; });
   // Times and places of memories, with which simulations compute.
@@ -200,7 +249,7 @@ std::string opened(const std::string &rtl, Changes changes = Changes::Refuse) {
 }
 
 TEST(HostileRtl, IsRefusedByLineUnlessItIsTrusted) {
-  EXPECT_EQ(opened("// $system(\"id\") in a comment\n"
+  EXPECT_EQ(opened("// $system(\"id\") in a comment \xc3\x97\n"
                    "/* `include \"x\" */ module \\a$b ;\n"
                    "initial $display(\"$fopen\");\n"
                    "localparam int W = $clog2(8);\n"
@@ -219,11 +268,153 @@ TEST(HostileRtl, IsRefusedByLineUnlessItIsTrusted) {
         {"`verilator_config", "'`verilator_config'"},
         {"`define A(x) $sys``x\n", "a macro that pastes tokens"},
         {"`undefined_elsewhere", "'`undefined_elsewhere'"},
+        {"initial `W/**/memh(\"f\", m);", "'`W'"},
+        {"`define W $write\ninitial `W/**/memh(\"f\", m);",
+         "line 2: a macro that pastes tokens"},
+        // What tools split otherwise than this scan.
+        {"wire \\x\f=1;initial\f$system(1);", "line 1: the byte 0x0c"},
+        {"wire \\x\v=1;", "the byte 0x0b"},
+        {"// c\r initial $system(1);", "the byte 0x0d"},
+        {"module m;\r\nendmodule", "the byte 0x0d"},
+        {"wire \xc2\xa0x;", "the byte 0xc2"},
+        {"initial $display(\"\xff\");", "the byte 0xff"},
+        {"wire \\x\x85 ;", "the byte 0x85"},
+        {"`ifdef NO\n\"\n`endif\n$system(1);",
+         "line 2: a string that does not end in its line"},
+        {"`ifdef NO\n/* `endif\n$system(1); */\n`endif",
+         "a '`' in a comment in a region"},
+        {"`ifdef NO\n// `endif\n", "a '`' in a comment in a region"},
+        {"`ifdef NO\n\"`endif\"\n", "a '`' in a string in a region"},
+        {"`ifdef NO\n", "a region without '`endif'"},
+        {"`endif", "'`endif' without a region"},
+        {"/* open", "a comment without an end"},
+        {"wire \\a\"b ; // \"", "the name '\\a\"b'"},
+        {"wire \\a// ;", "the name '\\a//'"},
         {"$", "'$'"}}) {
     std::string message = opened(rtl);
     EXPECT_NE(message.find(what), std::string::npos) << rtl << ": " << message;
     EXPECT_NE(message.find("--trust"), std::string::npos) << message;
     EXPECT_EQ(opened(rtl, Changes::Trust), "opened") << rtl;
   }
+}
+/// A package on disk, which a test changes before it is opened.
+class HostileFolder : public ::testing::Test {
+protected:
+  HostileFolder() {
+    auto writer = llvm::cantFail(PackageWriter::create(target()));
+    llvm::cantFail(writer->writeFile("nodes/node0/rtl/cell.sv",
+                                     "module rhz_cell;\nendmodule\n"));
+    llvm::cantFail(writer->writePlan(plainPlan()));
+    llvm::cantFail(writer->commit());
+    std::filesystem::create_directories(folder.path("home"));
+    folder.write("home/precious", "precious");
+  }
+  std::string target() { return folder.path("m.rhz"); }
+  std::string message(Changes changes = Changes::Accept) {
+    auto package = Package::open(target(), changes);
+    return package ? "opened" : llvm::toString(package.takeError());
+  }
+  TestFolder folder;
+};
+
+TEST_F(HostileFolder, LinksAreRefused) {
+  EXPECT_EQ(message(), "opened");
+  namespace fs = std::filesystem;
+  for (const char *name :
+       {"results", "results/sim", "results/vivado", "results/synth.json",
+        "results/nextpnr/netlist.v", "nodes/node0/rtl/log.txt",
+        "nodes/node0/rtl/in0.hex", "nodes/node0/vivado", "model", "host",
+        "report.html", "segments", "host/runtime"}) {
+    fs::path path = folder.path(std::string("m.rhz/") + name);
+    fs::create_directories(path.parent_path());
+    fs::create_symlink(folder.path("home"), path);
+    for (Changes changes :
+         {Changes::Refuse, Changes::Accept, Changes::Trust, Changes::Ignore}) {
+      std::string said = message(changes);
+      EXPECT_NE(said.find(std::string(name) + "' is a symbolic link"),
+                std::string::npos)
+          << name << ": " << said;
+    }
+    fs::remove(path);
+  }
+  for (const char *name : {"results/vivado/node0/out/x", "host/build/x",
+                           "nodes/node0/vivado/out/x"}) {
+    fs::path path = folder.path(std::string("m.rhz/") + name);
+    fs::create_directories(path.parent_path());
+    fs::create_symlink(folder.path("home"), path);
+  }
+  EXPECT_EQ(message(), "opened");
+  EXPECT_EQ(folder.read("home/precious"), "precious");
+}
+
+TEST_F(HostileFolder, FilesWithoutAChecksumAreRefused) {
+  folder.write("m.rhz/nodes/node0/rtl/more.sv", "module m; endmodule\n");
+  Plan plan = plainPlan();
+  plan.nodes[0].rtl.push_back("more.sv");
+  folder.write("m.rhz/plan.json", printPlan(plan));
+  std::string said = message(Changes::Refuse);
+  EXPECT_NE(said.find("does not list 'nodes/node0/rtl/more.sv'"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(message(Changes::Accept), "opened");
+}
+
+TEST_F(HostileFolder, ResultsAreWrittenAndRemovedWithoutLinks) {
+  Package package = llvm::cantFail(Package::open(target()));
+  // As if somebody put it there meanwhile.
+  std::filesystem::create_symlink(folder.path("home"),
+                                  folder.path("m.rhz/results"));
+  auto text = [](llvm::Error error) {
+    return error ? llvm::toString(std::move(error)) : "good";
+  };
+  for (std::string said :
+       {text(package.makeResults()), text(package.makeResults("sim")),
+        text(package.writeResult("x.json", "x")),
+        text(package.removeResult("precious")),
+        text(package.emptyResults("precious")),
+        text(package.readResult("precious").takeError())})
+    EXPECT_NE(said.find("is a symbolic link"), std::string::npos) << said;
+  EXPECT_EQ(folder.read("home/precious"), "precious");
+  std::filesystem::remove(folder.path("m.rhz/results"));
+  EXPECT_EQ(text(package.writeResult("a/x.json", "x")), "good");
+  EXPECT_EQ(llvm::cantFail(package.readResult("a/x.json")), "x");
+  EXPECT_EQ(text(package.emptyResults("a")), "good");
+  EXPECT_NE(
+      text(package.readResult("a/x.json").takeError()).find("cannot read"),
+      std::string::npos);
+}
+
+TEST_F(HostileFolder, OnlyPackagesAreReplaced) {
+  auto said = [](const std::string &where) {
+    llvm::Error error = PackageWriter::check(where);
+    return error ? llvm::toString(std::move(error)) : "good";
+  };
+  EXPECT_EQ(said(target()), "good");
+  EXPECT_EQ(said(folder.path("new/package")), "good");
+  const std::string plan = folder.read("m.rhz/plan.json"),
+                    sums = folder.read("m.rhz/checksums.json");
+  for (const auto &[plans, checksums] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"{}", ""},
+           {plan, ""},
+           {"{}", sums},
+           {"{\"schema\": 6}", sums},
+           {plan, "{}"},
+           {plan, "{\"checksum\": \"XXH3-128\", \"files\": []}"}}) {
+    folder.write("home/plan.json", plans);
+    std::filesystem::remove(folder.path("home/checksums.json"));
+    if (!checksums.empty())
+      folder.write("home/checksums.json", checksums);
+    EXPECT_NE(said(folder.path("home")).find("is no rhizome package (its plan"),
+              std::string::npos);
+  }
+  folder.write("home/plan.json", plan);
+  folder.write("home/checksums.json", sums);
+  EXPECT_EQ(said(folder.path("home")), "good");
+  std::filesystem::create_symlink(target(), folder.path("link"));
+  EXPECT_NE(said(folder.path("link")).find("is a symbolic link"),
+            std::string::npos);
+  EXPECT_NE(said(folder.path("link") + "/").find("is a symbolic link"),
+            std::string::npos);
 }
 } // namespace

@@ -536,7 +536,10 @@ TEST(Package, FilesThatChangedAreRefusedByName) {
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": []}");
   EXPECT_EQ(openMessage(folder.path("m.rhz")),
-            whole("'checksums.json' lists no plan.json"));
+            whole("'checksums.json' does not list 'plan.json'; "
+                  "'checksums.json' does not list 'nodes/node0/rtl/cell.sv'; "
+                  "'checksums.json' does not list "
+                  "'nodes/node0/rtl/rhz_top.sv'"));
   folder.write("m.rhz/checksums.json",
                "{\"checksum\": \"XXH3-128\", \"files\": [{\"path\": "
                "\"model/../../x\", \"bytes\": 1, \"checksum\": \"0\"}]}");

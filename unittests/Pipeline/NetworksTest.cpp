@@ -38,8 +38,10 @@ struct Model {
   double compileSeconds = 0;
 
   /// Fails the running test if the model is refused.
+  /// `formats` are those of single tensors.
   void load(const std::string &path, std::optional<numeric::Format> fixed,
-            bool rawIntegers) {
+            bool rawIntegers,
+            const std::map<std::string, numeric::Format> &formats = {}) {
     importer::ImportOptions options;
     if (rawIntegers)
       options.rawIntegerFraction = fixed->fractionBits;
@@ -50,6 +52,7 @@ struct Model {
     ASSERT_TRUE(module);
     IntegerizeOptions integers;
     integers.fixed = fixed;
+    integers.tensorFormats = formats;
     IntegerizeStats stats;
     bool done = succeeded(integerize(*module, integers, refusals, stats));
     for (const Refusal &refusal : refusals)
@@ -152,7 +155,12 @@ TEST_P(Mnist, TenThousandImages) {
     if (!llvm::sys::fs::exists(file))
       GTEST_SKIP() << file << " is missing";
   Model model;
-  ASSERT_NO_FATAL_FAILURE(model.load(path, which.fixed, which.rawIntegers));
+  // What leaves a network in a number format does so unrounded here.
+  std::map<std::string, numeric::Format> exact;
+  if (which.fixed)
+    exact.emplace("12", numeric::Format::fixed(18, 14));
+  ASSERT_NO_FATAL_FAILURE(
+      model.load(path, which.fixed, which.rawIntegers, exact));
   InputSpec spec;
   spec.name = "image";
   spec.shape = cast<RankedTensorType>(

@@ -2,6 +2,7 @@
 // The texts that options take, and what a command says of a bad package.
 #include "../TestFolder.h"
 #include "rhizome/Evaluate/Evaluate.h"
+#include "rhizome/Explore/Explore.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
 using namespace rhizome;
@@ -12,10 +13,10 @@ using rhizome::test::TestFolder;
 
 namespace {
 TEST(Options, GoalsAndRanges) {
-  EXPECT_TRUE(isGoal("throughput=5000/s"));
-  EXPECT_TRUE(isGoal("latency=100us"));
-  EXPECT_FALSE(isGoal("fast"));
-  EXPECT_FALSE(isGoal("throughput=0/s"));
+  EXPECT_TRUE(explore::parseGoal("throughput=5000/s"));
+  EXPECT_TRUE(explore::parseGoal("latency=100us"));
+  EXPECT_FALSE(explore::parseGoal("fast"));
+  EXPECT_FALSE(explore::parseGoal("throughput=0/s"));
   EXPECT_TRUE(isNormalization("0..1"));
   EXPECT_TRUE(isNormalization("0.13,0.3"));
   EXPECT_FALSE(isNormalization("0.13,0"));
@@ -56,7 +57,7 @@ TEST(Commands, RefuseWithoutLeavingAnything) {
   compile.device = "no-such-device";
   result = compileModel(compile);
   ASSERT_FALSE(bool(result));
-  EXPECT_EQ(result.failure().kind, Failure::Kind::Input);
+  EXPECT_EQ(result.failure().kind, Failure::Kind::Usage);
   EXPECT_NE(result.failure().reason().find("unknown device"),
             std::string::npos);
   EXPECT_FALSE(llvm::sys::fs::exists(folder.path("m.rhz")));

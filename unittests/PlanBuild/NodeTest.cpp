@@ -97,12 +97,14 @@ std::string topText(const PlannedNode &node) {
                 m = "m_axis_" + std::to_string(k);
     text += ",\n  input logic " + d + s + "_tdata,\n  input logic " + s +
             "_tvalid,\n  input logic " + s + "_tlast,\n  output logic " + s +
-            "_tready,\n  input logic " + m + "_tready,\n  output logic " + d +
-            m + "_tdata,\n  output logic " + m + "_tvalid,\n  output logic " +
-            m + "_tlast";
+            "_tready,\n  output logic [15:0] " + s + "_err_o,\n  input logic " +
+            m + "_tready,\n  output logic " + d + m +
+            "_tdata,\n  output logic " + m + "_tvalid,\n  output logic " + m +
+            "_tlast";
     for (const char *signal : {"_tdata", "_tvalid", "_tlast"})
       body += "  assign " + m + signal + " = " + s + signal + ";\n";
     body += "  assign " + s + "_tready = " + m + "_tready;\n";
+    body += "  assign " + s + "_err_o = 16'd0;\n";
   }
   return "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n" + text +
          "\n);\n" + body + "endmodule\n";

@@ -35,10 +35,11 @@ const rhz_cpu_tensor tensors[] = {{"x", 3, 1, 32, 1, 32, 0, 0},
                                   {"v", 3, 1, 32, 1, 32, 0, 0},
                                   {"w", 3, 0, 64, 1, 64, INT64_MIN, INT64_MAX}};
 const unsigned x[] = {0}, codes[] = {1}, squares[] = {2}, ends[] = {3, 4};
-const rhz_cpu_task tasks[] = {{quantize, 0, 1, 1, x, codes, 0},
-                              {compute, 1, 1, 1, codes, squares, 0},
-                              {dequantize, 0, 1, 2, squares, ends, 0}};
-const rhz_cpu_model model = {5, 3, 1, 2, tensors, tasks, x, ends};
+const rhz_cpu_task tasks[] = {
+    {quantize, 0, 1, 1, x, codes, 0, 0, nullptr},
+    {compute, 1, 1, 1, codes, squares, 0, 0, nullptr},
+    {dequantize, 0, 1, 2, squares, ends, 0, 0, nullptr}};
+const rhz_cpu_model model = {5, 3, 1, 2, tensors, tasks, x, ends, 0, nullptr};
 } // namespace
 
 TEST(CpuModel, ComputesTheWholeModel) {
@@ -90,13 +91,14 @@ const rhz_cpu_tensor longTensors[] = {
     tensors[0], tensors[1], tensors[2], {"folded", 3, 0, 8, 1, 6, -20, 20},
     tensors[2], tensors[3], tensors[4]};
 const unsigned folded[] = {3}, again[] = {4}, longEnds[] = {5, 6};
-const rhz_cpu_task longTasks[] = {{quantize, 0, 1, 1, x, codes, 0},
-                                  {compute, 1, 1, 1, codes, squares, 0},
-                                  {fold, 0, 1, 1, squares, folded},
-                                  {compute, 1, 1, 1, folded, again},
-                                  {dequantize, 0, 1, 2, again, longEnds}};
-const rhz_cpu_model longModel = {7,           5,         1, 2,
-                                 longTensors, longTasks, x, longEnds};
+const rhz_cpu_task longTasks[] = {
+    {quantize, 0, 1, 1, x, codes, 0, 0, nullptr},
+    {compute, 1, 1, 1, codes, squares, 0, 0, nullptr},
+    {fold, 0, 1, 1, squares, folded, 0, 0, nullptr},
+    {compute, 1, 1, 1, folded, again, 0, 0, nullptr},
+    {dequantize, 0, 1, 2, again, longEnds, 0, 0, nullptr}};
+const rhz_cpu_model longModel = {7,         5, 1,        2, longTensors,
+                                 longTasks, x, longEnds, 0, nullptr};
 
 /// The design of the model's two regions.
 Design twoRegions() {

@@ -57,8 +57,9 @@ TEST(Inference, TakesAndGivesTensors) {
   const rhz_border from = {"m_axis_0", 0,  5,      4,     1,     -8,
                            7,          16, 1,      sizes, one,   RHZ_HALF_EVEN,
                            1,          1,  eighth, none,  offset};
-  const rhz_model model = {"toy", 1,     1, 1, &in,     &out,    1, 1,
-                           &to,   &from, 0, 0, nullptr, nullptr, 0, nullptr};
+  const rhz_model model = {"toy", 1,       1, 1, &in,     &out,    1, 1,
+                           &to,   &from,   0, 0, nullptr, nullptr, 0, nullptr,
+                           0,     nullptr, 0};
   for (bool computes : {true, false}) {
     auto device =
         computes ? udpDevice(computeToy, toy::design("")) : nullDevice();

@@ -13,8 +13,8 @@
 using namespace rhizome::runtime;
 
 namespace {
-/// Sends `request` to the loopback's port of `place`; the whole reply.
-std::string fetch(const std::string &place, const std::string &request) {
+/// A connection to the loopback's port of `place`.
+int connectTo(const std::string &place) {
   const size_t colon = place.rfind(':');
   sockaddr_in to = {};
   to.sin_family = AF_INET;
@@ -22,6 +22,12 @@ std::string fetch(const std::string &place, const std::string &request) {
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int line = socket(AF_INET, SOCK_STREAM, 0);
   EXPECT_EQ(connect(line, reinterpret_cast<sockaddr *>(&to), sizeof to), 0);
+  return line;
+}
+
+/// Sends `request` there; the whole reply.
+std::string fetch(const std::string &place, const std::string &request) {
+  const int line = connectTo(place);
   EXPECT_EQ(send(line, request.data(), request.size(), 0),
             ssize_t(request.size()));
   std::string reply;
@@ -122,6 +128,32 @@ TEST(Metrics, APageOfTheLoopbackInterface) {
   EXPECT_FALSE(MetricsOutput::open(port, error));
   EXPECT_EQ(error,
             "cannot listen at 127.0.0.1:" + port + ": Address already in use");
+}
+
+/// Connections that say nothing, or speak slowly, are still there when a
+/// request that came after them is answered; too many push the oldest out.
+TEST(Metrics, SilentConnectionsDelayNobody) {
+  std::string error;
+  std::unique_ptr<MetricsOutput> output = MetricsOutput::open("0", error);
+  ASSERT_TRUE(output) << error;
+  output->publish("a_total 1\n");
+  const std::string place =
+      output->place().substr(0, output->place().rfind('/'));
+  for (size_t count : {24, 300}) {
+    std::vector<int> idle;
+    for (size_t i = 0; i < count; ++i) {
+      idle.push_back(connectTo(place));
+      if (i % 2)
+        EXPECT_EQ(send(idle.back(), "GET /", 5, MSG_NOSIGNAL), 5);
+    }
+    EXPECT_NE(get(place, "/metrics").find("a_total 1"), std::string::npos);
+    char byte;
+    EXPECT_EQ(recv(idle.back(), &byte, 1, MSG_DONTWAIT), -1)
+        << "it waited until all of them had been given up";
+    for (int line : idle)
+      close(line);
+  }
+  EXPECT_NE(get(place, "/metrics").find("a_total 1"), std::string::npos);
 }
 
 TEST(Metrics, AFileIsReplacedAsAWhole) {

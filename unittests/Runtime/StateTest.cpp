@@ -32,8 +32,9 @@ struct Sums {
   explicit Sums(const int64_t *initial)
       : to{border("s_axis_0", 0), border("s_axis_1", 1)},
         from{border("m_axis_0", 0)}, state{1, 0, initial},
-        model{"sums", 1, 2, 1,       kInputs, kOutputs, 2,       1, to,
-              from,   0, 0, nullptr, nullptr, 0,        nullptr, 1, &state},
+        model{"sums", 1,       2,    1,      kInputs, kOutputs, 2,
+              1,      to,      from, 0,      0,       nullptr,  nullptr,
+              0,      nullptr, 1,    &state, 0},
         inference(model, "", makeCpuDriver(sum)) {
     EXPECT_TRUE(inference.open(4));
   }

@@ -35,6 +35,15 @@ public:
                      reinterpret_cast<sockaddr *>(&to), sizeof to),
               ssize_t(bytes.size()));
   }
+  uint16_t port() const {
+    sockaddr_in own{};
+    socklen_t size = sizeof own;
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    bind(socket, reinterpret_cast<sockaddr *>(&own), sizeof own);
+    getsockname(socket, reinterpret_cast<sockaddr *>(&own), &size);
+    return ntohs(own.sin_port);
+  }
   /// Datagrams that have come.
   std::vector<std::vector<uint8_t>> received() const {
     std::vector<std::vector<uint8_t>> all;
@@ -194,6 +203,46 @@ TEST(Strangers, APlaceIsTakenThatAnswersItsChallenge) {
   node.run(20'000'000);
   EXPECT_EQ(node.endpoint.epoch(), 9);
   EXPECT_GE(host.count(), 1u);
+}
+
+/// What comes from the place of another node of the plan opens nothing, with or
+/// without a host; its data and acknowledgements are heard.
+TEST(Strangers, ThePlaceOfAnotherNodeIsNoHosts) {
+  Node node;
+  node.driver.learnPeer(0, hashOf(17));
+  Stranger peer, host;
+  ASSERT_TRUE(node.driver.addPeer(5, "127.0.0.1:" + std::to_string(peer.port()),
+                                  node.error));
+  auto kindsFor = [&](Kind kind, uint16_t epoch) {
+    for (int i = 0; i < 5; ++i)
+      peer.send(node.driver.port(), datagram(kind, 1, epoch));
+    node.run(20'000'000);
+    std::set<Kind> kinds;
+    for (const std::vector<uint8_t> &bytes : peer.received())
+      kinds.insert(decode(bytes)->kind);
+    return kinds;
+  };
+  for (Kind kind : {Kind::Open, Kind::Probe})
+    EXPECT_EQ(kindsFor(kind, 9), std::set<Kind>{Kind::Challenge});
+  EXPECT_EQ(node.endpoint.epoch(), kFirstEpoch);
+  EXPECT_EQ(node.driver.strangers(), 10u);
+  kindsFor(Kind::Data, kFirstEpoch);
+  EXPECT_EQ(node.driver.strangers(), 10u);
+  // A host with its token is one; then the peer is told so.
+  host.send(node.driver.port(), datagram(Kind::Open, 1, 9));
+  node.run(20'000'000);
+  auto answers = host.received();
+  ASSERT_EQ(answers.size(), 1u);
+  Header answer;
+  answer.kind = Kind::Open;
+  answer.epoch = 9;
+  answer.id = 1;
+  setToken(answer, tokenOf(*decode(answers[0])));
+  host.send(node.driver.port(), encode(answer, {}));
+  node.run(20'000'000);
+  EXPECT_EQ(node.endpoint.epoch(), 9);
+  EXPECT_EQ(kindsFor(Kind::Open, 77), std::set<Kind>{Kind::Taken});
+  EXPECT_EQ(node.endpoint.epoch(), 9);
 }
 
 TEST(Strangers, WithoutTheKeyNothingIsHeard) {

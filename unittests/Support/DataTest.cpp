@@ -98,6 +98,37 @@ TEST_F(DataTest, WriterRoundTrips) {
             std::string::npos);
 }
 
+TEST_F(DataTest, FramesAreWrittenOneByOne) {
+  write("old.npy", "what stood there");
+  auto content = [&](const char *name) {
+    return llvm::cantFail(readFile(path(name)));
+  };
+  {
+    NpyWriter writer =
+        llvm::cantFail(NpyWriter::create(path("old.npy"), true, {1, 2}, 9));
+    ASSERT_FALSE(writer.add(Tensor::ofFloats({1, 2}, {1, 2})));
+    EXPECT_EQ(content("old.npy"), "what stood there");
+  } // given up
+  EXPECT_EQ(content("old.npy"), "what stood there");
+  NpyWriter writer =
+      llvm::cantFail(NpyWriter::create(path("old.npy"), true, {1, 2}, 9));
+  std::vector<Tensor> frames;
+  for (int f = 0; f < 3; ++f) {
+    frames.push_back(Tensor::ofFloats({1, 2}, {float(f), 0.5f}));
+    ASSERT_FALSE(writer.add(frames.back()));
+  }
+  ASSERT_FALSE(writer.finish());
+  Tensor back = read(path("old.npy"));
+  EXPECT_EQ(back.shape, (Ints{3, 1, 2}));
+  EXPECT_EQ(back.floats, (std::vector<float>{0, 0.5f, 1, 0.5f, 2, 0.5f}));
+  EXPECT_EQ(content("old.npy"), ::npyOf(frames));
+  EXPECT_NE(
+      llvm::toString(
+          NpyWriter::create(path("no/such.npy"), true, {1}, 1).takeError())
+          .find("cannot be written"),
+      std::string::npos);
+}
+
 TEST_F(DataTest, NpzStoredAndDeflated) {
   for (bool deflate : {false, true}) {
     std::string file =
@@ -192,7 +223,7 @@ TEST_F(DataTest, WhatIsNoFileIsNotWaitedFor) {
 }
 
 TEST_F(DataTest, MissingAndEmptyFiles) {
-  EXPECT_NE(why(readTensor(path("none"))).find("cannot be read"),
+  EXPECT_NE(why(readTensor(path("none"))).find("cannot read"),
             std::string::npos);
   EXPECT_NE(why(readTensor(write("empty", ""))).find("the file is empty"),
             std::string::npos);

@@ -3,6 +3,7 @@
 #include "rhizome/Target/Board.h"
 #include "../TestFolder.h"
 #include "rhizome/Target/Device.h"
+#include "rhizome/Target/Host.h"
 
 using namespace rhizome;
 using rhizome::test::TestFolder;
@@ -56,11 +57,15 @@ TEST(Board, ShippedOnesFitTheirDevices) {
       EXPECT_NE(device->platform, "") << board.name;
     }
   }
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "alveo-u250", "alveo-u280", "alveo-u50", "alveo-u55c",
-                       "arty-a7-100t", "arty-a7-35t", "ice40-hx8k-breakout",
-                       "icebreaker", "kv260", "pynq-z2", "ulx3s-12f",
-                       "ulx3s-25f", "ulx3s-45f", "ulx3s-85f"}));
+  EXPECT_EQ(
+      names,
+      (std::vector<std::string>{
+          "alveo-u200", "alveo-u250",   "alveo-u280",  "alveo-u50",
+          "alveo-u55c", "arty-a7-100t", "arty-a7-35t", "ice40-hx8k-breakout",
+          "icebreaker", "kr260",        "kv260",       "pynq-z1",
+          "pynq-z2",    "ultra96-v2",   "ulx3s-12f",   "ulx3s-25f",
+          "ulx3s-45f",  "ulx3s-85f",    "zcu102",      "zcu104",
+          "zedboard"}));
 }
 
 TEST(Board, AHostMayBeOnTheChipOrAtAPlatform) {
@@ -104,7 +109,8 @@ TEST(Board, MistakesAreNamedByLine) {
   EXPECT_EQ(messageFor("baud: 1000000", "baud: 6000000"),
             "b.yaml:5: 'baud' is 6000000, less than 3 cycles of the clock a "
             "bit");
-  EXPECT_EQ(messageFor("mhz: 12", "mhz: 0"), "b.yaml:4: 'mhz' is 0");
+  EXPECT_EQ(messageFor("mhz: 12", "mhz: 0"),
+            "b.yaml:4: 'mhz' is 0, not from 0.001 to 10000");
   EXPECT_EQ(messageFor("[C1]", "C1"),
             "b.yaml:6: 'drive_high' must be a list of pins");
   EXPECT_EQ(messageFor("sources: [nobody]", ""),
@@ -127,10 +133,33 @@ TEST(Board, UnknownNamesAreRefusedWithTheKnown) {
   auto board = loadBoard("nobody");
   ASSERT_FALSE(bool(board));
   EXPECT_EQ(llvm::toString(board.takeError()),
-            "unknown board 'nobody'; known are alveo-u250, alveo-u280, "
-            "alveo-u50, alveo-u55c, arty-a7-100t, arty-a7-35t, "
-            "ice40-hx8k-breakout, icebreaker, kv260, pynq-z2, ulx3s-12f, "
-            "ulx3s-25f, ulx3s-45f, ulx3s-85f, or give the path of a .yaml "
-            "file");
+            "unknown board 'nobody'; known are alveo-u200, alveo-u250, "
+            "alveo-u280, alveo-u50, alveo-u55c, arty-a7-100t, arty-a7-35t, "
+            "ice40-hx8k-breakout, icebreaker, kr260, kv260, pynq-z1, pynq-z2, "
+            "ultra96-v2, ulx3s-12f, ulx3s-25f, ulx3s-45f, ulx3s-85f, zcu102, "
+            "zcu104, zedboard, or give the path of a .yaml file");
+}
+
+/// A host is at the board's own link, which a device without a board has from
+/// one with it.
+TEST(Board, TheHostsLinkIsTheBoards) {
+  auto host = loadHost(kDefaultHost);
+  ASSERT_TRUE(bool(host)) << llvm::toString(host.takeError());
+  auto linkAt = [&](const char *device, const char *board) {
+    auto of = loadDevice(device);
+    std::optional<Board> on;
+    if (board)
+      on = *loadBoard(board);
+    return host->at(*of, on ? &*on : nullptr)->link;
+  };
+  const Link serial = linkAt("ice40-up5k", "icebreaker");
+  EXPECT_EQ(serial.name, "uart-1000000");
+  EXPECT_DOUBLE_EQ(serial.bitsPerS, 800000); // of 10 a byte
+  EXPECT_EQ(linkAt("ice40-up5k", nullptr).name, "uart-1000000");
+  EXPECT_EQ(linkAt("xck26", "kv260").name, "axi-dma");
+  EXPECT_EQ(linkAt("xck26", nullptr).name, "axi-dma");
+  EXPECT_EQ(linkAt("xcu55c", "alveo-u55c").name, "pcie3-x16");
+  EXPECT_EQ(linkAt("xcu55c", nullptr).name, "pcie3-x16");
+  EXPECT_EQ(linkAt("xcku060-role", nullptr).name, "pcie3-x16");
 }
 } // namespace

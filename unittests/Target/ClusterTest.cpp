@@ -88,7 +88,7 @@ TEST(Host, TheDefaultLoadsAndMistakesAreNamedByLine) {
   EXPECT_EQ(messageFor<Host>(loadHost, text), "accepted");
   EXPECT_EQ(messageFor<Host>(
                 loadHost, edited(text, "curves_per_s: 1e8", "curves_per_s: 0")),
-            "t.yaml:5: 'curves_per_s' must be positive");
+            "t.yaml:5: 'curves_per_s' is 0, not from 1000 to 1e+15");
   EXPECT_NE(messageFor<Host>(loadHost, edited(text, "udp-1g", "tin-cans"))
                 .find("t.yaml:8: unknown link 'tin-cans'"),
             std::string::npos);
@@ -98,13 +98,13 @@ TEST(Link, MistakesAreNamedByLine) {
   EXPECT_EQ(linkWith("kind: udp", "kind: pigeon"),
             "t.yaml:3: 'kind' is 'pigeon'; known are udp, wire");
   EXPECT_EQ(linkWith("bits_per_s: 1000000000", "bits_per_s: 0"),
-            "t.yaml:4: 'bits_per_s' is 0");
+            "t.yaml:4: 'bits_per_s' is 0, not from 1000 to 1e+15");
   EXPECT_EQ(linkWith("mtu_bytes: 1472", "mtu_bytes: 20"),
-            "t.yaml:6: 'mtu_bytes' is 20, less than 64");
+            "t.yaml:6: 'mtu_bytes' is 20, not from 64 to 65535");
   EXPECT_EQ(linkWith("overhead_bytes: 66\n", ""),
             "t.yaml:1: a link file needs 'overhead_bytes'");
   EXPECT_EQ(linkWith("latency_ns: 5000", "latency_ns: -1"),
-            "t.yaml:5: 'latency_ns' is -1, not a count");
+            "t.yaml:5: 'latency_ns' is -1, not from 0 to 1000000000");
   EXPECT_EQ(linkWith("sources: [nobody]", "sources: []"),
             "t.yaml:8: a link file needs a list 'sources'");
   EXPECT_NE(linkWith("kind", "kinds").find("needs 'kind'"), std::string::npos);
@@ -212,7 +212,8 @@ TEST(Cluster, DevicesAndLinksMayBeFiles) {
 }
 
 TEST(Cluster, MistakesAreNamedByLine) {
-  EXPECT_EQ(clusterWith("count: 2", "count: 0"), "t.yaml:5: 'count' is 0");
+  EXPECT_EQ(clusterWith("count: 2", "count: 0"),
+            "t.yaml:5: 'count' is 0, not from 1 to 4096");
   EXPECT_EQ(clusterWith("count: 2", "count: 4096"),
             "t.yaml:6: the cluster has more than 4096 nodes");
   EXPECT_EQ(clusterWith("lut: 5000", "lut: 500000"),
@@ -226,7 +227,7 @@ TEST(Cluster, MistakesAreNamedByLine) {
   EXPECT_EQ(clusterWith("link: udp-10g\n", ""),
             "t.yaml:4: a node needs 'link', as the cluster has none for all");
   EXPECT_EQ(clusterWith("clock_mhz: 100", "clock_mhz: 0"),
-            "t.yaml:5: 'clock_mhz' is 0");
+            "t.yaml:5: 'clock_mhz' is 0, not from 0.001 to 10000");
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\ntopology: ring"),
             "t.yaml:4: 'topology' is 'ring'; known are switch, chain");
   EXPECT_EQ(clusterWith("link: udp-10g", "link: udp-10g\nreplicas: 3"),

@@ -10,6 +10,7 @@
 #include "rhizome/Dialect/Osa/Rows.h"
 #include "rhizome/Import/OnnxImport.h"
 #include "rhizome/Interp/Interpreter.h"
+#include "rhizome/Transforms/OutputFormat.h"
 #include "llvm/Support/FileSystem.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -467,6 +468,10 @@ TEST(FixedPoint, LimitsOfNetworksAreTold) {
             limits + "this one has no sign");
   EXPECT_EQ(whyNotForNetworks(Format::floating(5, 10)),
             limits + "this is a float");
+  EXPECT_EQ(whyNotForOutputs(Format::fixed(12, 20)), "");
+  EXPECT_EQ(whyNotForOutputs(Format::fixed(1, 32)),
+            "outputs of networks are signed fixed point of 2 to 32 bits, -32 "
+            "to 32 of them fraction; this one has 33 bits");
 }
 
 /// Two layers, a host operation between them, and after the second a group

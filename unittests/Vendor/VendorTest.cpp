@@ -21,7 +21,10 @@ PlannedNode toyNode(unsigned inputs, unsigned dataWidth) {
   actor.kind = "matvec";
   actor.config = llvm::json::Object{
       {"Pe", 4}, {"WeightFile", "conv1_matvec_weights.hex"}, {"BiasFile", ""}};
-  node.actors = {actor, actor};
+  PlannedActor border;
+  border.name = "s_axis_0";
+  border.kind = "axis_in";
+  node.actors = {actor, actor, border};
   for (unsigned i = 0; i < inputs; ++i)
     node.inputs.push_back({"s_axis_" + std::to_string(i),
                            "in " + std::to_string(i),

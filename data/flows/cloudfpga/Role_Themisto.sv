@@ -204,13 +204,17 @@ module Role_Themisto #(
 
   logic [63:0] out_data;
   logic        out_valid, out_ready, out_last, in_ready;
+  logic [15:0] unused_err;
   {{top}} u_top (
     .clk_i(piSHL_156_25Clk),
     .rst_ni(rst_nq),
 {{#inputs}}
     .{{port}}_tdata(siNRC_Udp_Data_tdata),
     .{{port}}_tvalid(siNRC_Udp_Data_tvalid),
-    .{{port}}_tlast(siNRC_Udp_Data_tlast),
+    .{{port}}_tlast(1'b0),  // datagrams end anywhere
+{{#counts_errors}}
+    .{{port}}_err_o(unused_err),
+{{/counts_errors}}
     .{{port}}_tready(in_ready),
 {{/inputs}}
 {{#outputs}}
@@ -334,7 +338,7 @@ module Role_Themisto #(
 {{/has_link}}
 {{#has_no_link}}
     out_last, piFMC_ROLE_rank[31:8], siNRC_Role_Udp_Meta_TDATA[63:48], siNRC_Role_Udp_Meta_TDATA[23:0],
-    siNRC_Udp_Data_tkeep,
+    siNRC_Udp_Data_tkeep, siNRC_Udp_Data_tlast,
 {{/has_no_link}}
     siNRC_Role_Udp_Meta_TKEEP, siNRC_Role_Udp_Meta_TLAST,
     siNRC_Tcp_Data_tdata, siNRC_Tcp_Data_tkeep, siNRC_Tcp_Data_tvalid,

@@ -13,6 +13,9 @@ set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{reset_p
 {{#inputs}}
 set_input_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_tdata[*] {{port}}_tvalid {{port}}_tlast }]
 set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports {{port}}_tready]
+{{#counts_errors}}
+set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_err_o[*] }]
+{{/counts_errors}}
 {{/inputs}}
 {{#outputs}}
 set_output_delay -clock {{clock_port}} {{quarter_period_ns}} [get_ports { {{port}}_tdata[*] {{port}}_tvalid {{port}}_tlast }]

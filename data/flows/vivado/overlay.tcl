@@ -17,15 +17,38 @@ set_property ip_repo_paths $ip_dir [current_project]
 update_ip_catalog
 create_bd_design rhizome
 
+# What reads and writes the processors' memory, by its high-performance port:
+# the design's own ports as the plan has them, the DMA engines at the first one
+# that is free, or with others at the last one.
+set on_port [dict create]
+{{#memory_ports}}
+dict lappend on_port {{processor_port}} rhz_kernel/{{port}}
+{{/memory_ports}}
+set of_dmas 0
+while {$of_dmas < 3 && [dict exists $on_port $of_dmas]} {
+  incr of_dmas
+}
+{{#inputs}}
+dict lappend on_port $of_dmas dma_{{port}}/M_AXI_MM2S
+{{/inputs}}
+{{#outputs}}
+dict lappend on_port $of_dmas dma_{{port}}/M_AXI_S2MM
+{{/outputs}}
+set used [lsort -integer [dict keys $on_port]]
+
 {{#is_zynq7}}
 set kind processing_system7
 set preset {make_external "FIXED_IO, DDR" apply_board_preset 1}
 set settings {
-  CONFIG.PCW_USE_S_AXI_HP0 1
   CONFIG.PCW_FPGA0_PERIPHERAL_FREQMHZ {{clock_mhz}}
 }
-set pins {FCLK_CLK0 FCLK_RESET0_N M_AXI_GP0 S_AXI_HP0}
-set side_clocks {ps/M_AXI_GP0_ACLK ps/S_AXI_HP0_ACLK}
+set pins {FCLK_CLK0 FCLK_RESET0_N M_AXI_GP0}
+set side_clocks {ps/M_AXI_GP0_ACLK}
+foreach n $used {
+  lappend settings CONFIG.PCW_USE_S_AXI_HP$n 1
+  lappend side_clocks ps/S_AXI_HP${n}_ACLK
+}
+proc memory_of {n} { return ps/S_AXI_HP$n }
 {{/is_zynq7}}
 {{^is_zynq7}}
 set kind zynq_ultra_ps_e
@@ -34,11 +57,16 @@ set settings {
   CONFIG.PSU__USE__M_AXI_GP0 0
   CONFIG.PSU__USE__M_AXI_GP1 0
   CONFIG.PSU__USE__M_AXI_GP2 1
-  CONFIG.PSU__USE__S_AXI_GP2 1
   CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ {{clock_mhz}}
 }
-set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD S_AXI_HP0_FPD}
-set side_clocks {ps/maxihpm0_lpd_aclk ps/saxihp0_fpd_aclk}
+set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD}
+set side_clocks {ps/maxihpm0_lpd_aclk}
+# Vivado counts these ports after those that are coherent.
+foreach n $used {
+  lappend settings CONFIG.PSU__USE__S_AXI_GP[expr {$n + 2}] 1
+  lappend side_clocks ps/saxihp${n}_fpd_aclk
+}
+proc memory_of {n} { return ps/S_AXI_HP${n}_FPD }
 {{/is_zynq7}}
 set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:$kind ps]
 apply_bd_automation -rule xilinx.com:bd_rule:$kind -config $preset $ps
@@ -46,7 +74,6 @@ set_property -dict $settings $ps
 set clock [get_bd_pins ps/[lindex $pins 0]]
 set reset [get_bd_pins ps/[lindex $pins 1]]
 set registers [get_bd_intf_pins ps/[lindex $pins 2]]
-set memory [get_bd_intf_pins ps/[lindex $pins 3]]
 
 create_bd_cell -type ip -vlnv xilinx.com:ip:proc_sys_reset resets
 connect_bd_net $clock [get_bd_pins resets/slowest_sync_clk]
@@ -59,8 +86,7 @@ create_bd_cell -type ip -vlnv rhizome:kernel:rhz_kernel rhz_kernel
 connect_bd_net $clock [get_bd_pins rhz_kernel/ap_clk]
 connect_bd_net [get_bd_pins resets/peripheral_aresetn] [get_bd_pins rhz_kernel/ap_rst_n]
 
-# What reads and writes the memory, and what has registers.
-set masters [list]
+# What has registers.
 set slaves [list]
 # A length of 26 bits: the longest transfer is 64 MiB.
 foreach {dma has_read} {
@@ -87,7 +113,6 @@ set_property -dict [list \
   CONFIG.c_m_axis_mm2s_tdata_width {{data_width}}] [get_bd_cells dma_{{port}}]
 connect_bd_net $clock [get_bd_pins dma_{{port}}/m_axi_mm2s_aclk]
 connect_bd_intf_net [get_bd_intf_pins dma_{{port}}/M_AXIS_MM2S] [get_bd_intf_pins rhz_kernel/{{port}}]
-lappend masters [get_bd_intf_pins dma_{{port}}/M_AXI_MM2S]
 {{/inputs}}
 {{#outputs}}
 set_property -dict [list \
@@ -95,36 +120,38 @@ set_property -dict [list \
   CONFIG.c_s_axis_s2mm_tdata_width {{data_width}}] [get_bd_cells dma_{{port}}]
 connect_bd_net $clock [get_bd_pins dma_{{port}}/m_axi_s2mm_aclk]
 connect_bd_intf_net [get_bd_intf_pins rhz_kernel/{{port}}] [get_bd_intf_pins dma_{{port}}/S_AXIS_S2MM]
-lappend masters [get_bd_intf_pins dma_{{port}}/M_AXI_S2MM]
 {{/outputs}}
-{{#memory_ports}}
-lappend masters [get_bd_intf_pins rhz_kernel/{{port}}]
-{{/memory_ports}}
 {{#has_memory_ports}}
 lappend slaves [get_bd_intf_pins rhz_kernel/s_axi_control]
 {{/has_memory_ports}}
 
-# One switch to the memory, one to the registers.
-create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect to_memory
-set_property -dict [list CONFIG.NUM_SI [llength $masters] CONFIG.NUM_MI 1] [get_bd_cells to_memory]
-create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect to_registers
-set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI [llength $slaves]] [get_bd_cells to_registers]
-foreach switch {to_memory to_registers} {
-  connect_bd_net $clock [get_bd_pins $switch/aclk]
-  connect_bd_net [get_bd_pins resets/interconnect_aresetn] [get_bd_pins $switch/aresetn]
+# A switch to each port of the memory, and one to the registers.
+proc add_switch {name sources sinks} {
+  global clock
+  create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect $name
+  set_property -dict [list CONFIG.NUM_SI [llength $sources] \
+    CONFIG.NUM_MI [llength $sinks]] [get_bd_cells $name]
+  connect_bd_net $clock [get_bd_pins $name/aclk]
+  connect_bd_net [get_bd_pins resets/interconnect_aresetn] [get_bd_pins $name/aresetn]
+  set n 0
+  foreach source $sources {
+    connect_bd_intf_net $source [get_bd_intf_pins $name/[format S%02d_AXI $n]]
+    incr n
+  }
+  set n 0
+  foreach sink $sinks {
+    connect_bd_intf_net [get_bd_intf_pins $name/[format M%02d_AXI $n]] $sink
+    incr n
+  }
 }
-set n 0
-foreach master $masters {
-  connect_bd_intf_net $master [get_bd_intf_pins to_memory/[format S%02d_AXI $n]]
-  incr n
+foreach n $used {
+  set masters [list]
+  foreach master [dict get $on_port $n] {
+    lappend masters [get_bd_intf_pins $master]
+  }
+  add_switch to_memory_$n $masters [list [get_bd_intf_pins [memory_of $n]]]
 }
-connect_bd_intf_net [get_bd_intf_pins to_memory/M00_AXI] $memory
-connect_bd_intf_net $registers [get_bd_intf_pins to_registers/S00_AXI]
-set n 0
-foreach slave $slaves {
-  connect_bd_intf_net [get_bd_intf_pins to_registers/[format M%02d_AXI $n]] $slave
-  incr n
-}
+add_switch to_registers [list $registers] $slaves
 assign_bd_address
 validate_bd_design
 save_bd_design

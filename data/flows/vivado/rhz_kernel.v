@@ -31,6 +31,8 @@ module rhz_kernel (
 {{#memory_ports}}
   //   {{offset}} what {{port}} reads
 {{/memory_ports}}
+  // and behind them 32 bits for each stream in: its frames whose TLAST came at
+  // another beat than their last.
 {{> axi_control}}
 {{/has_memory_ports}}
 {{#outputs}}
@@ -47,6 +49,11 @@ module rhz_kernel (
   input  wire {{port}}_tready{{^is_last}},{{/is_last}}
 {{/outputs}}
 );
+{{#inputs}}
+{{#counts_errors}}
+  wire [15:0] {{port}}_err;
+{{/counts_errors}}
+{{/inputs}}
 {{#has_memory_ports}}
   wire open, runs;
   wire [64*{{memory_port_count}}-1:0] bases;
@@ -55,7 +62,7 @@ module rhz_kernel (
   wire [{{memory_port_count}}-1:0] idle_writes;
 {{/has_memory_writes}}
 
-  rhz_control #(.Ports({{memory_port_count}})) u_control (
+  rhz_control #(.Ports({{memory_port_count}}), .Inputs({{input_count}})) u_control (
     .clk(ap_clk),
     .rst_n(ap_rst_n),
     .awaddr(s_axi_control_awaddr),
@@ -76,6 +83,7 @@ module rhz_kernel (
     .rvalid(s_axi_control_rvalid),
     .rready(s_axi_control_rready),
     .idle(&idle{{#has_memory_writes}} & &idle_writes{{/has_memory_writes}}),
+    .errors({ {{#inputs}}{{port}}_err{{^is_last}}, {{/is_last}}{{/inputs}} }),
     .open(open),
     .runs(runs),
     .bases(bases)
@@ -184,6 +192,9 @@ module rhz_kernel (
     .{{port}}_tdata({{port}}_tdata),
     .{{port}}_tvalid({{port}}_tvalid{{#has_memory_ports}} & open{{/has_memory_ports}}),
     .{{port}}_tlast({{port}}_tlast),
+{{#counts_errors}}
+    .{{port}}_err_o({{port}}_err),
+{{/counts_errors}}
     .{{port}}_tready({{#has_memory_ports}}ready_{{/has_memory_ports}}{{port}}{{#has_no_memory_ports}}_tready{{/has_no_memory_ports}}),
 {{/inputs}}
 {{#outputs}}
@@ -198,7 +209,7 @@ module rhz_kernel (
   assign {{port}}_tkeep = ~{{data_bytes}}'d0;
 {{/outputs}}
 {{#inputs}}
-  wire unused_{{port}} = &{{port}}_tkeep;
+  wire unused_{{port}} = &{{port}}_tkeep{{#has_no_memory_ports}}{{#counts_errors}} & |{{port}}_err{{/counts_errors}}{{/has_no_memory_ports}};
 {{/inputs}}
 endmodule
 {{#has_memory_ports}}
@@ -321,11 +332,13 @@ endmodule
 // ap_ctrl_hs):
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
 //   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
+//   0x010 + 12 Ports + 4 k  frames of stream k whose TLAST came at another beat
+//                 than their last
 // A start waits until nothing is on its way to the design, resets it, hands it
 // the addresses and lets it run: it reads its weights, and takes frames when it
 // has them. That the start is done means that it runs; it goes on until the
 // next start.
-module rhz_control #(parameter Ports = 1) (
+module rhz_control #(parameter Ports = 1, parameter Inputs = 1) (
   input  wire        clk,
   input  wire        rst_n,
   input  wire [11:0] awaddr,
@@ -346,6 +359,7 @@ module rhz_control #(parameter Ports = 1) (
   output reg         rvalid,
   input  wire        rready,
   input  wire        idle,
+  input  wire [16*Inputs-1:0] errors,
   output reg         open,
   output reg         runs,
   output reg  [64*Ports-1:0] bases
@@ -413,6 +427,9 @@ module rhz_control #(parameter Ports = 1) (
           if (araddr == 12'h014 + 12'd12 * i[11:0])
             rdata <= written[64*i + 32 +: 32];
         end
+        for (i = 0; i < Inputs; i = i + 1)
+          if ({20'd0, araddr} == 16 + 12 * Ports + 4 * i)
+            rdata <= {16'd0, errors[16*(Inputs - 1 - i) +: 16]};
       end else if (rready) begin
         rvalid <= 1'b0;
       end

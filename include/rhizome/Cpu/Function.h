@@ -8,6 +8,10 @@
 #include "rhizome/Support/Tensor.h"
 #include "llvm/Support/Error.h"
 
+namespace rhizome::host {
+struct Check;
+} // namespace rhizome::host
+
 namespace rhizome {
 /// Loads all dialects that functions consist of on their way to machine code.
 /// Whoever compiles in several threads does this before: a context takes no
@@ -44,7 +48,12 @@ private:
 /// Constants are in the object; temporaries are allocated in each call, which
 /// may come from several threads. `cpu` is "native" or one of LLVM's names.
 /// The only external symbols are those of C and libm. Fails with a diagnostic.
+/// `checks` gets what each requires of the integers that it computes; if it is
+/// anything, an int64_t[3] follows the results, which the caller clears: the
+/// number of the first check that did not hold, from 1, the value and the
+/// element.
 llvm::FailureOr<std::string>
 compileFunctions(llvm::ArrayRef<mlir::func::FuncOp> functions,
-                 llvm::StringRef cpu);
+                 llvm::StringRef cpu,
+                 std::vector<std::vector<host::Check>> *checks = nullptr);
 } // namespace rhizome

@@ -8,7 +8,12 @@
 #include "rhizome/Package/Plan.h"
 
 namespace rhizome::deploy {
-/// `inputs` and `outputs` are the ports of the FPGA's network, in its order.
+/// For each port, which of the network's arguments or results it is: the one of
+/// its name, or where names are missing the one at its place.
+std::vector<unsigned> tensorsAt(mlir::func::FuncOp network,
+                                llvm::ArrayRef<BorderPort> ports, bool results);
+
+/// `inputs` and `outputs` are the ports of the FPGA's network, in any order.
 HostSection hostSectionOf(mlir::ModuleOp module,
                           llvm::ArrayRef<BorderPort> inputs,
                           llvm::ArrayRef<BorderPort> outputs);

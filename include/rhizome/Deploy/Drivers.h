@@ -5,6 +5,7 @@
 
 #include "rhizome/Package/Package.h"
 #include "rhizome/runtime/driver.h"
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -35,6 +36,8 @@ struct DriverOptions {
   /// the package's; xrt: the .xclbin.
   std::string program;
   unsigned card = 0; ///< xrt
+  /// Told in words of what takes a while, such as building a simulator.
+  std::function<void(const std::string &what)> onWait;
 };
 
 /// The properties of a package that a driver needs. The package is as it was

@@ -47,6 +47,8 @@ struct ServeResult {
 /// Serves until it is stopped.
 Result<ServeResult> serveNode(const ServeRequest &request);
 
+struct RunResult;
+
 struct RunRequest : model::DataChoice {
   std::string package;
   bool acceptChanges = false; ///< accept changed files
@@ -60,22 +62,40 @@ struct RunRequest : model::DataChoice {
   int64_t outstanding = 0; ///< frames in flight; 0: what the links take
   double patienceS = 10;   ///< without nodes or answers
   bool check = true;       ///< compare with the interpreter
+  int64_t checkEvery = 1;  ///< only the first of so many frames
   std::function<void(const std::string &line)> onEvent;
-  /// Called several times a second with the frames that are answered.
-  std::function<void(int64_t done, int64_t all)> onProgress;
+  /// Called when the driver is made, simulators included, before it is opened.
+  std::function<void()> onBegin;
+  /// Called several times a second with the frames that are answered, of all,
+  /// and what is known of them.
+  std::function<void(int64_t done, int64_t all, const RunResult &soFar)>
+      onProgress;
+  /// Asked several times a second; true ends the run.
   std::function<bool()> isCancelled;
 };
 
 struct RunResult : model::Comparison {
   bool checked = false; ///< against the interpreter
-  int64_t frames = 0, repeated = 0, resent = 0;
+  bool isInterrupted = false;
+  int64_t frames = 0; ///< answered
+  int64_t asked = 0, compared = 0, repeated = 0, resent = 0;
   double seconds = 0, throughputPerS = 0;
+  int64_t frameErrors = 0; ///< too short or too long at the design's border
+  /// How long frames waited for verdicts on others before they left.
+  double heldSeconds = 0;
   double latencyUs = 0, shortestUs = 0, longestUs = 0; ///< mean, extremes
   Prediction predicted;
   std::vector<std::string> events; ///< nodes that appeared and disappeared
   std::vector<std::string> notes;  ///< notes on the package for the user
 };
-/// Runs frames and compares; differences are a result. In a failure, `detail`
-/// is the RunResult so far.
+/// Runs frames and compares them meanwhile; differences are a result, and so is
+/// an interruption. The files of outputs then have the answers up to the first
+/// that is missing. In a failure, `detail` is the RunResult so far.
 Result<RunResult> runPackage(const RunRequest &request);
+
+/// Opens the driver once and answers requests of a program that started this
+/// one, until `source` ends or it is cancelled; nothing is compared. The form
+/// of requests and answers: FrameLine.h, of which docs/howto/use-from-python.md
+/// tells.
+Result<RunResult> serveFrames(const RunRequest &request, int source, int sink);
 } // namespace rhizome::deploy

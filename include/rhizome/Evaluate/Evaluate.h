@@ -30,6 +30,8 @@ struct SimulateRequest : model::DataChoice {
   bool fourState = false;
   std::string trace; ///< a file for waveforms, .fst or .vcd; "": none
   bool showProgress = false;
+  /// Told in words of what takes a while, as it begins.
+  std::function<void(const std::string &what)> onWait;
   /// Of the cluster's links: shares of datagrams, and the largest delay.
   double loss = 0, reorder = 0, reorderDelayUs = 20;
   std::string hostfile; ///< for mpirun

@@ -43,8 +43,9 @@ struct Goal {
 /// `throughput=5000/s`, `latency=100us`, `nodes=2`, per device
 /// `lut=30000` or `lut=60%`; `max-throughput`, `min-latency`, `min-resources`
 /// (the default with bounds) or `min-nodes`. nullopt for any other
-/// text.
-std::optional<Goal> parseGoal(llvm::StringRef text);
+/// text, of which `fault` says what is wrong.
+std::optional<Goal> parseGoal(llvm::StringRef text,
+                              std::string *fault = nullptr);
 
 /// Every operation of `network` that no generator can build, with the reasons.
 Refusals coverage(mlir::func::FuncOp network);
@@ -138,8 +139,8 @@ struct Steering {
   std::vector<Fifo> fifos;
   double lutsOfABlock = 0; ///< see CostContext; 0: chosen for the plan
   bool isEmpty() const {
-    return pins.empty() && splits.empty() && repeats.empty() &&
-           homes.empty() && fifos.empty();
+    return pins.empty() && splits.empty() && repeats.empty() && homes.empty() &&
+           fifos.empty();
   }
   /// Whether it names options whose weights are loaded when the design starts.
   bool wantsResident() const;

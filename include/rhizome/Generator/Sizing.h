@@ -7,6 +7,9 @@
 #include <memory>
 
 namespace rhizome::gen {
+/// The firings of all units for a frame: simulating it takes about as long.
+int64_t firingsOf(flow::DesignOp design);
+
 /// Sets the depths of the buffers before joins.
 class BufferSizing {
 public:

@@ -28,6 +28,20 @@ struct Mover {
   int64_t streamBeats() const { return (row + wide - 1) / wide; }
 };
 
+/// The beats of rows at either side of a rhz_gearbox_ring, in the units in
+/// which it moves elements, and what it can hold.
+struct RingTiming {
+  struct Side {
+    int64_t most = 1, last = 1; ///< of a beat, and of a row's last one
+    int64_t beats = 1;          ///< of a row if the last one is partial, or 1
+    bool isLate = false;        ///< a register more
+  };
+  Side in, out;
+  int64_t store = 0;
+};
+RingTiming ringBetween(int64_t elementBits, int64_t lanesIn, int64_t lanesOut,
+                       int64_t rowIn, int64_t rowOut);
+
 /// Burst and buffer of a mover, whose other members are set. The buffer takes
 /// what the stream moves in so many cycles, and two bursts.
 void sizeMover(Mover &mover, int64_t lateCycles, double beatsPerCycle);

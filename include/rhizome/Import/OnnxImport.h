@@ -47,7 +47,15 @@ struct ImportOptions {
     int64_t foldedElements = int64_t(1) << 28;
   };
   Limits limits;
+  /// The host computes all integers, in their own types, and the network none:
+  /// for models of which it would compute some in float32
+  /// (`kWideIntegersAttr`).
+  bool integersOnHost = false;
 };
+
+/// On a real-level operation: its results are integers that float32 may not
+/// hold. In integers they are exact.
+constexpr llvm::StringLiteral kWideIntegersAttr = "rhizome.wide";
 
 /// Reads the ONNX file at `path` (IR version 3 to 14, opset 7 to 28).
 ///

@@ -6,6 +6,7 @@
 #include "rhizome/KernelCommands/Kernel.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/PlanBuild/Targets.h"
+#include <functional>
 
 namespace rhizome::kernelcommands {
 /// Copies of a nest's body that a user wants: of the loops of its result's
@@ -16,6 +17,9 @@ struct NestCopies {
 };
 /// "t=4x2", or nothing.
 std::optional<NestCopies> parseCopies(llvm::StringRef text);
+
+/// Units of a system, at most.
+inline constexpr int64_t kMostUnits = 64;
 
 /// How a kernel's unit is put together.
 struct UnitChoice {
@@ -50,8 +54,8 @@ struct HardwareResult {
 
 /// Builds a kernel's loop nests for one device and writes the package: plan,
 /// RTL, scripts for vendors' tools, the kernel and its options. Refuses, all at
-/// once and at their places, what no hardware is built for; clusters and
-/// boards; a unit that the device does not hold.
+/// once and at their places, what no hardware is built for; clusters; a unit
+/// that the device does not hold. A board stands for its device and clock.
 Result<HardwareResult> buildHardware(const HardwareRequest &request);
 
 struct HardwareRunRequest : KernelRunRequest {
@@ -62,6 +66,8 @@ struct HardwareRunRequest : KernelRunRequest {
   /// "u" or "u=decerr"; "": none.
   std::string memoryError;
   bool acceptChanges = false, trust = false, showProgress = false;
+  /// Told in words of what takes a while, as it begins.
+  std::function<void(const std::string &what)> onWait = {};
 };
 
 struct HardwareRunResult {
@@ -74,10 +80,15 @@ struct HardwareRunResult {
   int64_t latencyCycles = 0;
   double simCyclesPerS = 0, buildSeconds = 0;
   std::string simulator;
+  std::vector<std::string> outputs; ///< names, in the order of their files
+  bool isSingle = false;            ///< as in KernelRunResult
   std::vector<std::string> notes;
 };
 
 /// Runs the RTL of a kernel's package (`path`) and compares each word with the
 /// evaluator's bits. Differences are a result, not a failure.
 Result<HardwareRunResult> simulateHardware(const HardwareRunRequest &request);
+
+/// Computes the kernel of a package on this CPU, with the bits of its hardware.
+Result<KernelRunResult> runPackageOnCpu(const HardwareRunRequest &request);
 } // namespace rhizome::kernelcommands

@@ -45,9 +45,11 @@ struct KernelWork {
 };
 
 struct KernelResult {
-  std::string package; ///< the folder that was written
+  std::string package;                      ///< the folder that was written
+  std::vector<std::string> inputs, outputs; ///< names, in the caller's order
   double seconds = 0;
   KernelWork direct, chosen; ///< as written, and after the algebra
+  bool isCounted = true;     ///< false: of loops whose trips are not constant
   int64_t matmuls = 0;       ///< with `gemm`
   /// After the algebra, in the language; one line per statement.
   std::vector<std::string> statements;
@@ -56,9 +58,9 @@ struct KernelResult {
 };
 
 /// Parse, optimize, compile; writes NAME.o, libNAME.so, NAME.h,
-/// rhizome_kernel.h, NAME.c, NAME_kernel.f90, NAME.py and NAME.mlir. With `output` "-" nothing is written: the
-/// result describes what a compile would give. A failure has the locations in
-/// the user's file.
+/// rhizome_kernel.h, NAME.c, NAME_kernel.f90, NAME.py and NAME.mlir. With
+/// `output` "-" nothing is written: the result describes what a compile would
+/// give. A failure has the locations in the user's file.
 Result<KernelResult> compileKernel(const KernelRequest &request);
 
 struct KernelRunRequest {
@@ -81,7 +83,11 @@ struct KernelRunResult {
   std::string firstMismatch;
   double largestError = 0; ///< relative to the largest value
   double throughputPerS = 0;
-  double seconds = 0; ///< of computing
+  double seconds = 0;               ///< of computing
+  std::vector<std::string> outputs; ///< names, in the order of their files
+  /// One element was asked for by data without a dimension that counts them.
+  bool isSingle = false;
+  std::vector<std::string> notes;
 };
 
 /// Applies a kernel to data from files, or to seeded random data in [-1, 1].

@@ -7,6 +7,7 @@
 #include "rhizome/Cpu/Function.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Data.h"
 #include "rhizome/Support/Tensor.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -49,6 +50,8 @@ public:
     bool isFloat = true;
     bool isWhole = false; ///< whole numbers in the file, if also as reals
     bool isPlain = false; ///< 8-bit values of a file are no pixels
+    /// In which files hold it: of an output of integers the model's.
+    StoredType type = StoredType::Own;
     int64_t lo = INT64_MIN, hi = INT64_MAX; ///< of integers
   };
   const std::vector<Value> &inputs() const { return graphInputs; }

@@ -28,11 +28,11 @@ struct DataRequest {
   /// How 8-bit pixels become a model's reals: "0..1" is x / 255, "0..255" x,
   /// "MEAN,STD" (x / 255 - MEAN) / STD, per channel with a list of each; "" is
   /// for files of other numbers.
-  std::string normalize;
+  std::string normalize{};
   /// The option that sets it, for messages.
   std::string normalizeOption = "--normalize";
   /// What is done with images before, as ImageSteps has it, and its option.
-  std::string images, imagesOption = "--images";
+  std::string images{}, imagesOption = "--images";
 };
 
 /// Data of the user's from which a package takes its golden vectors.

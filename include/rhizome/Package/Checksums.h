@@ -23,6 +23,10 @@ struct FileChecksum {
 /// Whether later steps read this file.
 bool isChecked(llvm::StringRef path);
 
+/// The checksum of a file below a folder.
+llvm::Expected<FileChecksum> checksumOf(llvm::StringRef folder,
+                                        llvm::StringRef path);
+
 /// The checksums of a folder's files, by path.
 llvm::Expected<std::vector<FileChecksum>> checksumsOf(llvm::StringRef folder);
 

@@ -58,9 +58,9 @@ struct HostBorder {
   std::string rounding = "half_even"; ///< as osa.quantize names it
   int64_t channels = 1, inner = 1;
   /// One per channel; none for a tensor of integers.
-  std::vector<float> scale;
-  std::vector<int64_t> zeroPoint;
-  std::vector<float> offset; ///< added behind the scale; none for zeros
+  std::vector<float> scale{};
+  std::vector<int64_t> zeroPoint{};
+  std::vector<float> offset{}; ///< added behind the scale; none for zeros
   int64_t elements() const;
   bool operator==(const HostBorder &) const = default;
 };
@@ -79,7 +79,7 @@ struct HostSection {
   std::vector<HostTensor> inputs, outputs;
   std::vector<HostBorder> toDevice, fromDevice;
   /// Those of the model's states of which both ends are the device's.
-  std::vector<HostState> states;
+  std::vector<HostState> states{};
   bool operator==(const HostSection &) const = default;
 };
 

@@ -12,7 +12,9 @@
 #pragma once
 
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Support/Confine.h"
 #include <memory>
+#include <optional>
 
 namespace rhizome {
 /// The treatment of files that differ from what the compile wrote.
@@ -31,10 +33,11 @@ inline Changes changesFor(bool accept, bool trust) {
 /// A package on disk.
 class Package {
 public:
-  /// Opens a package; refuses a folder without plan.json, a plan that parsePlan
-  /// refuses, missing RTL files of the plan, and files
-  /// that differ from checksums.json, all at once; and RTL that does more
-  /// than a design does (docs/trust.md).
+  /// Opens a package; refuses a folder without plan.json, symbolic links and
+  /// special files in it, a plan that parsePlan refuses, missing RTL files of
+  /// the plan, and files that checksums.json does not list or that differ from
+  /// it, all at once; and RTL that does more than a design does
+  /// (docs/trust.md).
   static llvm::Expected<Package> open(llvm::StringRef dir,
                                       Changes changes = Changes::Refuse);
 
@@ -46,6 +49,24 @@ public:
   std::string results(llvm::StringRef relative = "") const;
   /// Makes the folder of results(relative).
   llvm::Error makeResults(llvm::StringRef relative = "") const;
+  /// The same, empty: what was there is removed.
+  llvm::Error emptyResults(llvm::StringRef relative) const;
+  /// Removes a result; nothing there is success.
+  llvm::Error removeResult(llvm::StringRef relative) const;
+  /// Writes results(relative) and makes its folder.
+  llvm::Error writeResult(llvm::StringRef relative, llvm::StringRef text) const;
+  llvm::Expected<std::string> readResult(llvm::StringRef relative) const;
+  /// Whether its code may do all that the user may: --trust.
+  bool isTrusted() const { return trusted; }
+  /// How a program is started that works on the package's RTL, or on what has
+  /// become of it: with this confinement, or without one if the package is
+  /// trusted. Where nothing confines programs, an error unless this user's
+  /// compiler has written the RTL on this machine.
+  llvm::Expected<std::optional<Confinement>>
+  confinement(Confinement wanted) const;
+  /// Refuses text for a simulator that does more than a design does, unless
+  /// the package is trusted; `name` is the file's.
+  llvm::Error checkSource(llvm::StringRef name, llvm::StringRef text) const;
   /// Notes on an opened package for the user: accepted changes,
   /// results in another place.
   const std::vector<std::string> &notes() const { return theNotes; }
@@ -56,14 +77,19 @@ public:
     return path("nodes/" + thePlan.owner(node).name + "/rtl");
   }
 
+  /// Copies the images of a node's memories into a folder, under their names.
+  llvm::Error copyImages(const PlannedNode &node, llvm::StringRef folder) const;
+
 private:
   std::string root;
   Plan thePlan;
   std::string checksums; ///< the text of checksums.json, "" without one
-  std::string resultsRoot;
+  std::string resultsRoot, resultsBase; ///< the latter is there
   std::vector<std::string> theNotes;
+  bool trusted = false;
 
   llvm::Error check(Changes changes);
+  llvm::Error checkFiles(llvm::StringRef dir);
   llvm::Error checkSegments() const;
   llvm::Error checkRtlFiles() const;
   llvm::Error chooseResults();
@@ -76,7 +102,8 @@ private:
 /// it.
 class PackageWriter {
 public:
-  /// Refuses a target that exists and is neither a package nor an empty folder.
+  /// Refuses a target that exists and is neither a package, by its
+  /// checksums.json and its plan's schema, nor an empty folder, and a link.
   static llvm::Expected<std::unique_ptr<PackageWriter>>
   create(llvm::StringRef target);
   /// Refuses whatever create() would refuse, and a target whose folder cannot
@@ -105,6 +132,7 @@ private:
   PackageWriter(std::string target, std::string aside)
       : target(std::move(target)), aside(std::move(aside)) {}
   std::string target, aside;
+  std::vector<std::string> rtl; ///< of the plan, below the package
   bool resultsAreGone = false;
   int slot = -1; ///< in the table of the signal handler
 };

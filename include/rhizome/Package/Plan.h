@@ -219,6 +219,9 @@ struct PlannedNode {
   /// The most frames that share weights which are read from a memory; 1 if each
   /// has them read for itself.
   int64_t batch() const;
+  /// Whether the design counts the faulty frames of each input
+  /// (s_axis_0_err_o): a network's does, a kernel's doesn't.
+  bool countsErrors() const;
 };
 
 /// The client's name as an end of a channel, and its address.

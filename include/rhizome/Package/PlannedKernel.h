@@ -40,7 +40,7 @@ struct PlannedNest {
   std::string place; ///< "helmholtz.cfd:13:5"
   std::vector<int64_t> loops; ///< iterations of each, outermost first
   int64_t iterations = 0, interval = 1, depth = 0, cycles = 0;
-  std::vector<PlannedStep> operations; ///< its schedule
+  std::vector<PlannedStep> operations{}; ///< its schedule
   bool operator==(const PlannedNest &) const = default;
 };
 

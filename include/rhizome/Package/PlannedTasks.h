@@ -43,7 +43,7 @@ struct PlannedTasks {
   std::string host, link; ///< whose figures these are: data/hosts, data/links
   std::vector<PlannedTask> tasks;
   std::vector<PlannedCopy> copies;
-  std::vector<PlannedState> states;
+  std::vector<PlannedState> states{};
   /// The first state that the host keeps; null if there is none.
   const PlannedState *keptByHost() const;
   /// Whether the FPGA keeps any.

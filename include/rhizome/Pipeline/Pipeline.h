@@ -14,10 +14,11 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace rhizome::pipeline {
-/// True if `text` is a goal: bounds (throughput=N/s, latency=T, nodes=N and of
-/// resources, such as lut=N or lut=P%) and an objective (max-throughput,
-/// min-latency, min-resources or min-nodes), with commas between.
-bool isGoal(llvm::StringRef text);
+/// Why `text` is no goal, "" if it is one: bounds (throughput=N/s, latency=T,
+/// nodes=N and of resources, such as lut=N or lut=P%) and an objective
+/// (max-throughput, min-latency, min-resources or min-nodes), with commas
+/// between.
+std::string faultOfGoal(llvm::StringRef text);
 
 struct CompileRequest : planbuild::TargetChoice {
   model::ModelRequest model;

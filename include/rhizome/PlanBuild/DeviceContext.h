@@ -13,6 +13,7 @@ llvm::Expected<gen::CostContext> costContextOf(const Device &device);
 llvm::Expected<gen::DeviceContext> contextOf(const Device &device,
                                              double clockMhz);
 
-/// The off-chip memories that a device's designs can read.
-std::vector<gen::Memory> memoriesOf(const Device &device);
+/// The off-chip memories that designs of a device can read at this clock. The
+/// ports of a memory that processors share with a design are its banks.
+std::vector<gen::Memory> memoriesOf(const Device &device, double clockMhz);
 } // namespace rhizome::planbuild

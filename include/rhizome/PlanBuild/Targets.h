@@ -5,6 +5,7 @@
 
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Target/Board.h"
 #include "rhizome/Target/Device.h"
 #include <optional>
 #include <string>
@@ -25,7 +26,8 @@ struct TargetChoice {
 };
 
 struct Targets {
-  std::string board, cluster;  ///< names, "" if there is none
+  std::optional<Board> board;
+  std::string cluster;         ///< its name, "" if there is none
   std::vector<Device> devices; ///< of each place, at its clock
   std::vector<PlannedLink> links;
   std::string hostLink;

@@ -32,6 +32,10 @@ std::string pageOf(const Package &package);
 /// Writes the page to that file.
 llvm::Error write(const Package &package);
 
+/// Writes report.html of a package whose plan is written; where it cannot be
+/// drawn, `notes` has the reason.
+llvm::Error writeInto(PackageWriter &writer, std::vector<std::string> &notes);
+
 /// Measures `model` (ONNX) with ONNX Runtime at batch 1, one thread and all,
 /// and writes results/baseline.json. Fails with the reason if Python has no
 /// onnxruntime; $RHIZOME_PYTHON names another Python than python3.

@@ -15,7 +15,7 @@ struct BenchOptions {
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   /// Compares what comes out with rhz_tb_out<k>.hex, and says PASS or FAIL;
-  /// otherwise it is written to out<k>.hex.
+  /// otherwise it is written to out<k>.beats.
   bool checks = false;
 };
 
@@ -23,8 +23,11 @@ struct BenchOptions {
 /// `moreCycles` than the plan says.
 int64_t hangLimit(const Plan &plan, int64_t moreCycles = 0);
 
-/// The module rhz_tb. Its sources read in<k>.hex, or rhz_tb_in<k>.hex if it
-/// checks; memories memory<k>.hex.
+/// The ending of the files of frames, which no file of a package has.
+constexpr const char *kBeats = ".beats";
+
+/// The module rhz_tb. Its sources read in<k>.beats, or rhz_tb_in<k>.hex if it
+/// checks; memories memory<k>.beats or rhz_tb_memory<k>.hex.
 std::string benchText(const PlannedNode &node, const BenchOptions &options);
 /// The files of data/sim that it instantiates.
 std::vector<std::string> benchFiles(const PlannedNode &node);

@@ -5,9 +5,10 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
-#include "rhizome/Support/KeptFiles.h"
+#include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Tensor.h"
 #include <functional>
+#include <optional>
 
 namespace rhizome {
 struct ClusterOptions {
@@ -17,6 +18,7 @@ struct ClusterOptions {
   double reorderDelayUs = 20; ///< maximum delay
   bool measure = true;        ///< also measure rate and latency
   bool progress = false;      ///< count frames on standard error
+  WaitNotice onWait;
   /// A file for mpirun --hostfile, "" for this machine only. The package must
   /// have the same path everywhere.
   std::string hostfile;
@@ -55,8 +57,9 @@ llvm::Expected<ClusterResult> simulateCluster(
 /// driver 'mpi'.
 struct RankJob {
   std::vector<std::string> command;
-  std::string folder;                ///< the caller's to remove
-  std::vector<KeptFiles::Held> held; ///< keep the designs in place
+  std::string folder;                     ///< the caller's to remove
+  std::vector<KeptFiles::Held> held;      ///< keep the designs in place
+  std::optional<Confinement> confinement; ///< with which it is started
   double buildSeconds = 0;
 };
 /// Builds the nodes' designs. An error names what is missing.
@@ -71,5 +74,6 @@ struct NodeModel {
 };
 /// Builds it, or finds it in the user's cache.
 llvm::Expected<NodeModel> buildNodeModel(const Package &package,
-                                         const PlannedNode &node);
+                                         const PlannedNode &node,
+                                         const WaitNotice &onWait = nullptr);
 } // namespace rhizome

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
+#include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Tensor.h"
 #include <functional>
 #include <optional>
@@ -37,6 +38,7 @@ struct SimOptions {
   unsigned fault = 0;
   bool fourState = false; ///< Icarus: X is an error, nothing is measured
   bool progress = false;  ///< a line on stderr that counts frames
+  WaitNotice onWait;
   /// Verilator: all signals to this file, .fst or .vcd; "": none. Then only
   /// the given frames run, and nothing is measured.
   std::string trace;

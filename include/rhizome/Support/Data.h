@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,12 +52,62 @@ llvm::Expected<Tensor> readTensor(llvm::StringRef path,
 /// .csv the last integer of each line.
 llvm::Expected<std::vector<int64_t>> readLabels(llvm::StringRef path);
 
-/// Writes `tensor` as .npy, version 1: int64 or float32, C order.
-llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+/// In which type a file holds a tensor: its own (int64 or float32), or one of
+/// whole numbers.
+enum class StoredType : uint8_t {
+  Own,
+  Bool,
+  I8,
+  U8,
+  I16,
+  U16,
+  I32,
+  U32,
+  I64,
+  U64
+};
+/// That of an integer type by its name in ONNX; those of 4 bits become bytes.
+StoredType storedType(llvm::StringRef name);
+
+/// Writes `tensor` as .npy, version 1, C order.
+llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor,
+                     StoredType type = StoredType::Own);
 
 /// The same for doubles.
 llvm::Error writeNpy(llvm::StringRef path, llvm::ArrayRef<int64_t> shape,
                      llvm::ArrayRef<double> values);
+
+/// Frames of one shape as the content of an .npy file, [frame, shape…].
+std::string npyOf(llvm::ArrayRef<Tensor> frames,
+                  StoredType type = StoredType::Own);
+
+/// Writes an .npy of frames, [frame, shape…], one after the other: int64 or
+/// float32. The file is there once `finish` has returned; until then, and if it
+/// is not called, what stood there stays.
+class NpyWriter {
+public:
+  /// `frames` is how many are expected: a pipe or a device is told before they
+  /// come. A file may get fewer or more.
+  static llvm::Expected<NpyWriter> create(llvm::StringRef path, bool isFloat,
+                                          llvm::ArrayRef<int64_t> shape,
+                                          uint64_t frames,
+                                          StoredType type = StoredType::Own);
+  NpyWriter(NpyWriter &&) noexcept;
+  NpyWriter &operator=(NpyWriter &&) = delete;
+  ~NpyWriter();
+  llvm::Error add(const Tensor &frame);
+  llvm::Error finish();
+
+private:
+  NpyWriter() = default;
+  llvm::Error failed();
+  std::string path, part; ///< its name until it is complete
+  bool isFloat = false, isDirect = false;
+  StoredType type = StoredType::Own;
+  std::vector<int64_t> shape;
+  uint64_t count = 0;
+  std::FILE *file = nullptr;
+};
 
 /// How pixels 0…255 are converted to a model's reals (`--normalize`).
 struct Normalize {
@@ -85,6 +136,9 @@ struct InputSpec {
 };
 
 class ImageSteps;
+namespace data {
+class NpyFile;
+}
 
 /// The frames for one input of a model, each in the input's shape.
 class FrameSource {
@@ -99,27 +153,34 @@ public:
   open(llvm::StringRef path, InputSpec spec, const Normalize &normalize = {},
        std::shared_ptr<const ImageSteps> steps = nullptr);
 
+  /// Frames of an array; `name` is for messages.
+  static llvm::Expected<FrameSource> of(NamedTensor array, std::string name,
+                                        InputSpec spec);
+
   /// `count` seeded random frames: integers uniform over lo..hi of the spec,
   /// reals uniform over realLo..realHi. Frame i depends only on seed and i.
   static FrameSource random(InputSpec spec, uint64_t seed, size_t count,
                             float realLo = 0, float realHi = 1);
 
   size_t size() const { return count; }
-  /// Frame i < size().
+  /// Frame i < size(); safe from several threads. Of an .npy file it is read
+  /// now, so that a large one need not be in memory.
   llvm::Expected<Tensor> frame(size_t i) const;
 
 private:
   InputSpec spec;
   size_t count = 0;
   Normalize normalize;
-  std::shared_ptr<const ImageSteps> steps; ///< may be null
-  NamedTensor data;                        ///< all frames, if from one array
-  std::string path;                        ///< for messages
+  std::shared_ptr<const ImageSteps> steps;   ///< may be null
+  NamedTensor data;                          ///< all frames, if from one array
+  std::shared_ptr<const data::NpyFile> file; ///< instead: they are read singly
+  std::string path;                          ///< for messages
   std::vector<std::string> images; ///< one file per frame, if from a folder
   bool isRandom = false;
   uint64_t seed = 0;
   float realLo = 0, realHi = 1;
 
+  llvm::Error countFrames();
   llvm::Expected<Tensor> finish(Tensor values, bool isPixels,
                                 const std::string &file,
                                 llvm::ArrayRef<double> doubles = {}) const;

@@ -13,9 +13,26 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
+#include <string>
 
 namespace rhizome::host {
 using mlir::Value;
+
+/// What a loop's body requires of an integer that the model computes, before it
+/// becomes an address or a divisor (`Scalars::index`, `Scalars::divisor`). The
+/// interpreter and machine code stop where it does not hold.
+struct Check {
+  std::string node;       ///< of the model
+  std::string what;       ///< "index"
+  int64_t lo = 0, hi = 0; ///< what it may be; anything but 0 if lo > hi
+
+  /// The check of an operation in a loop's body; nullopt if it is none. Its
+  /// operands are whether it holds, the value, and one that stands in for it.
+  static std::optional<Check> of(mlir::Operation *op);
+  /// A sentence without the node's name.
+  std::string message(int64_t value, int64_t element) const;
+};
 
 /// Writes scalars of f32, i64 and i1 into a loop's body, and of f64 where
 /// numbers are given by `number`; operands of one operation have one type.
@@ -32,6 +49,11 @@ public:
   }
   /// The loop's index along a dimension, as i64.
   Value index(unsigned dimension);
+  /// `v` if it is from lo to hi; elsewhere the model stops, with `what` it is,
+  /// and lo is what remains for code that cannot stop at once.
+  Value within(Value v, int64_t lo, int64_t hi, llvm::StringRef what);
+  /// `v` if it is not 0, and 1 where the model stops.
+  Value divisor(Value v);
   /// tensor[indices], of i64 each.
   Value at(Value tensor, llvm::ArrayRef<Value> indices);
 
@@ -80,6 +102,10 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+
+private:
+  Value checked(Value holds, Value v, Value instead, llvm::StringRef what,
+                int64_t lo, int64_t hi);
 };
 
 /// A tensor that a loop reads with an affine map of its indices.
@@ -147,7 +173,7 @@ public:
   /// The index of the largest (or smallest) element along the one flagged
   /// axis, the first or last of equals; i64, the axis stays with size 1.
   Value argMax(Value in, llvm::ArrayRef<bool> axes, bool last,
-               bool smallest = false);
+               bool smallest = false, bool isUnsigned = false);
 
   mlir::TypedAttr number(double value, mlir::Type element);
   mlir::AffineExpr dim(unsigned i) { return b.getAffineDimExpr(i); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the files lie that come with the program: device data, simulation
-// harness, cell library. The build tree and an installation differ only here.
+// harness, cell library. The build tree and an installation differ only here: a
+// program looks at ../.. only if it is in a build tree of rhizome's, which its
+// CMakeCache.txt says, and at ../share/rhizome only if it is not.
 #pragma once
 
 #include "llvm/Support/Error.h"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// External programs and the files exchanged with them: how programs are
-// found and run, how files are written and named by content.
+// External programs: how they are found and run; the folder of what is kept for
+// later, and names by content.
 #pragma once
 
+#include "rhizome/Support/Confine.h"
+#include "rhizome/Support/Folders.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include <chrono>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -26,6 +29,8 @@ struct Process {
   /// "NAME=value", in place of ours or in addition.
   std::vector<std::string> environment = {};
   Addresses addresses = Addresses::Random;
+  /// Without: it may do all that the user may.
+  std::optional<Confinement> confinement = {};
   int status = -1;    ///< once it has ended; 128 + signal if one killed it
   double seconds = 0; ///< of processor time
 };
@@ -70,17 +75,13 @@ llvm::Expected<std::string> findTool(llvm::StringRef program);
 llvm::Error runTool(llvm::StringRef program, llvm::ArrayRef<std::string> args,
                     llvm::StringRef cwd, llvm::StringRef log,
                     bool showErrors = false,
-                    Addresses addresses = Addresses::Random);
+                    Addresses addresses = Addresses::Random,
+                    const std::optional<Confinement> &confinement = {},
+                    std::vector<std::string> environment = {});
 
 /// The error of a tool that failed with `status`: its name and the log's end,
 /// or a note that the log is missing.
 llvm::Error toolError(llvm::StringRef program, int status, llvm::StringRef log);
-
-llvm::Error writeBytes(llvm::StringRef path, llvm::StringRef bytes);
-
-/// Like writeBytes, through a temporary file and a rename: readers see all or
-/// nothing.
-llvm::Error writeAtomically(llvm::StringRef path, llvm::StringRef bytes);
 
 /// The folder of this user's cached results:
 /// $XDG_CACHE_HOME/rhizome, otherwise ~/.cache/rhizome. It may not exist.

@@ -4,6 +4,7 @@
 // simulating a board, from the RTL, the netlist or the bitstream.
 #pragma once
 
+#include "rhizome/Package/Checksums.h"
 #include "rhizome/Package/Package.h"
 #include <functional>
 #include <map>
@@ -39,6 +40,8 @@ struct PlaceRouteResult {
   std::string bitstream; ///< its file; "" without a board or below the clock
   std::string flash;     ///< the command that loads it onto the board
   double seconds = 0;
+  /// What boardSources reads later: the netlist and the bitstream.
+  std::vector<FileChecksum> files;
   bool meetsClock() const { return fmaxMhz >= clockMhz; }
 };
 
@@ -71,7 +74,9 @@ struct BoardSources {
   int64_t cyclesPerFrame = 0; ///< that the serial line takes
 };
 
-/// Makes and lists them. Levels below the RTL need the files of placeAndRoute;
+/// Makes and lists them. Levels below the RTL need the files of placeAndRoute
+/// as they were written, and refuse a netlist that does more than a design
+/// does;
 /// the bitstream is decoded by the IceStorm tools, which do not support UP5K
 /// blocks.
 llvm::Expected<BoardSources> boardSources(const Package &package,

@@ -28,9 +28,9 @@ std::string benchText(const PlannedNode &node, const Board &board);
 llvm::Expected<std::vector<std::pair<std::string, std::string>>>
 boardRtl(const PlannedNode &node, const Board &board);
 
-/// Absolute paths of the package's RTL; with a shell also what that needs.
-llvm::Expected<std::vector<std::string>>
-rtlFiles(const Package &package, const PlannedNode &node, bool withShell);
+/// Absolute paths of the package's RTL and of what a shell needs.
+llvm::Expected<std::vector<std::string>> rtlFiles(const Package &package,
+                                                  const PlannedNode &node);
 
 /// Pins and clock, as .pcf for iCE40 or .lpf for ECP5.
 std::string constraintsText(const Board &board, const Router &router);

@@ -3,6 +3,7 @@
 // from one data file each (data/boards/*.yaml).
 #pragma once
 
+#include "rhizome/Target/Link.h"
 #include "llvm/Support/Error.h"
 #include <cmath>
 #include <string>
@@ -37,6 +38,9 @@ struct Board {
            : processor.empty() ? Host::Platform
                                : Host::Dma;
   }
+  /// Between a host and the design, where neither a platform nor its bus is in
+  /// between: the serial line, or DMA engines on the chip.
+  Link ownLink() const;
   /// Clock cycles per bit of the serial line.
   int64_t divisor() const { return std::llround(clockMhz * 1e6 / baud); }
   /// The ports of the top module at a serial line, each with its pin.

@@ -31,9 +31,13 @@ struct Router {
 
 /// Off-chip memory.
 struct DeviceMemory {
-  std::string name;       ///< "ddr4", "hbm2"; as its kind if none is given
-  std::string kind;       ///< "hbm" or "ddr"
-  unsigned banks = 0;     ///< pseudo channels or channels, numbered from 0
+  std::string name;   ///< "ddr4", "hbm2"; as its kind if none is given
+  std::string kind;   ///< "hbm" or "ddr"
+  unsigned banks = 0; ///< pseudo channels or channels, numbered from 0
+  /// Ports of one bank that a design may use at once, each of which reaches all
+  /// of it. Only a memory of one bank has several: that of processors on the
+  /// same chip.
+  unsigned ports = 1;
   double bytesPerS = 0;   ///< of all banks together, at most
   unsigned portBits = 64; ///< of a beat at a bank's port
   /// The port's own clock: a design with a slower one has a port as many times
@@ -44,6 +48,11 @@ struct DeviceMemory {
   int64_t turnaroundNs = 0;   ///< lost if a burst does not continue the last
   int64_t refreshEveryNs = 0; ///< between refreshes of a bank, 0: never
   int64_t refreshNs = 0;      ///< during which nothing is read
+
+  /// How many ports a design with this clock has: as many banks, or of the
+  /// ports of one bank those that this can serve at their full rate, at least
+  /// one.
+  unsigned portsAt(double clockMhz) const;
 };
 
 /// The compute resources of a CPU.

@@ -3,6 +3,8 @@
 // data file each (data/hosts/*.yaml).
 #pragma once
 
+#include "rhizome/Target/Board.h"
+#include "rhizome/Target/Device.h"
 #include "rhizome/Target/Link.h"
 
 namespace rhizome {
@@ -24,6 +26,11 @@ struct Host {
   std::vector<std::string> sources;
 
   double perS(HostWork work) const;
+  /// The host of a design on this device, on this board or without one: its
+  /// link is the board's, or without one that of a board with the device; that
+  /// of the host's own file where there is none, and where a shell or a
+  /// platform is between them.
+  llvm::Expected<Host> at(const Device &device, const Board *board) const;
 };
 
 /// The default host.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Runs a vendor's tool over a package's build files, in a copy of these in
-// results/<flow>, and reads its reports. What a tool's command and reports look
-// like is in its flow.json.
+// Runs a vendor's tool over a package's RTL with build files that are made anew
+// from the plan, in results/<flow>, and reads its reports. What a tool's
+// command and reports look like is in its flow.json.
 #pragma once
 
 #include "rhizome/Vendor/Vendor.h"
@@ -21,6 +21,12 @@ struct RunOptions {
   /// The folder with the programs; otherwise PATH and the flow's own variables.
   std::string folder;
   double timeoutS = 0; ///< for each node; 0: as long as it takes
+  /// The board around a node's design as it was when the package was compiled,
+  /// if there is one; a sentence about what it lacks goes to the notes.
+  std::function<llvm::Expected<std::optional<BoardProject>>(
+      const Plan &, const PlannedNode &, const Device &, const Board *,
+      std::vector<std::string> &notes)>
+      boardProject;
   /// Called several times a second; may be empty.
   std::function<void(const RunProgress &)> progress;
 };
@@ -64,7 +70,8 @@ llvm::Expected<bool> isRunnable(llvm::StringRef tool);
 llvm::Expected<std::string>
 findProgram(const Flow &flow, llvm::StringRef program, llvm::StringRef folder);
 
-/// Builds every node that has RTL of its own. All files are in
+/// Builds every node that has RTL of its own. The package's own build files
+/// are taken only if it is trusted: they are programs. All files are in
 /// "<package>/results/<flow>", the result's JSON in
 /// "<package>/results/<flow>.json", which exists only for a run that has
 /// ended well (its clock may be missed). An error names the log, or the report

@@ -93,6 +93,20 @@ llvm::Expected<std::string> fillTemplate(llvm::StringRef path,
                                          const llvm::json::Object &values,
                                          llvm::StringRef partials);
 
+/// A build file, by its path below the node's folder.
+struct FlowFile {
+  std::string path, text;
+};
+
+/// The build files of a node for every flow that supports the device; the rest
+/// as writeFlows.
+llvm::Expected<std::vector<FlowFile>>
+filesOf(const PlannedNode &node, const Device &device, double clockMhz,
+        std::vector<std::string> &notes,
+        const std::vector<uint16_t> &configuration = {},
+        const BoardProject *board = nullptr,
+        const PlannedSystem *system = nullptr);
+
 /// Writes nodes/<node>/<flow>/ for every flow that supports the device. `notes`
 /// gets a sentence for each flow that supports it but not this network. With a
 /// board, also the files for it, and its sources in nodes/<node>/board.

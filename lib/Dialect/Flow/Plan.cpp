@@ -5,6 +5,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/DenseMap.h"
+#include <algorithm>
 #include <cmath>
 
 using namespace mlir;
@@ -135,14 +136,25 @@ LogicalResult ChoiceOp::verify() {
   return success();
 }
 
+/// Of a word, more than any memory has.
+static constexpr int64_t kMostImageBits = 1 << 24;
+
 LogicalResult ImageOp::verify() {
-  const int64_t width = getWidthAttr().getInt(),
+  const int64_t width = std::clamp<int64_t>(getWidthAttr().getInt(), 0,
+                                            kMostImageBits + 1),
                 depth = getDepthAttr().getInt();
   const int64_t digits = (width + 3) / 4 + 1; // and the line's end
   StringRef hex = getHex();
-  if (width < 1 || depth < 1 || int64_t(hex.size()) / digits != depth ||
-      int64_t(hex.size()) % digits != 0 ||
-      hex.find_first_not_of("0123456789abcdef\n") != StringRef::npos)
+  auto isLine = [&](StringRef line) {
+    return line.back() == '\n' && line.drop_back().find_first_not_of(
+                                      "0123456789abcdef") == StringRef::npos;
+  };
+  bool isGood = width >= 1 && width <= kMostImageBits && depth >= 1 &&
+                int64_t(hex.size()) / digits == depth &&
+                int64_t(hex.size()) % digits == 0;
+  for (int64_t word = 0; isGood && word < depth; ++word)
+    isGood = isLine(hex.substr(size_t(word * digits), size_t(digits)));
+  if (!isGood)
     return emitOpError("C1: needs ")
            << depth << " lines of " << digits - 1 << " digits";
   return success();

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Support/Sizes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
 #include <mutex>
@@ -59,9 +60,60 @@ LogicalResult osa::verifyValues(ElementsAttr attr, StringRef what,
   return diag;
 }
 
+/// Extents that are known, multiplied.
+static bool isCountable(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return true;
+  auto known = llvm::make_filter_range(shaped.getShape(), [](int64_t extent) {
+    return !ShapedType::isDynamic(extent);
+  });
+  return elementsOf(llvm::to_vector(known)).has_value();
+}
+
+/// No tensor has more than kMostElements: products of extents, which nobody
+/// checks later, do not overflow. Of an operation's results, of the arguments of
+/// its regions, of functions and of constants.
+static LogicalResult verifyShapes(Operation *op) {
+  auto check = [&](Type type) -> LogicalResult {
+    if (isCountable(type))
+      return success();
+    return op->emitOpError("has ")
+           << type << ", which has more elements than the " << kMostElements
+           << " that are supported";
+  };
+  for (Type type : op->getResultTypes())
+    if (failed(check(type)))
+      return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Type type : block.getArgumentTypes())
+        if (failed(check(type)))
+          return failure();
+  for (NamedAttribute named : op->getAttrs()) {
+    if (auto typed = dyn_cast<TypedAttr>(named.getValue());
+        typed && failed(check(typed.getType())))
+      return failure();
+    auto holder = dyn_cast<TypeAttr>(named.getValue());
+    if (!holder)
+      continue;
+    auto function = dyn_cast<FunctionType>(holder.getValue());
+    if (!function) {
+      if (failed(check(holder.getValue())))
+        return failure();
+      continue;
+    }
+    for (TypeRange types : {function.getInputs(), function.getResults()})
+      for (Type type : types)
+        if (failed(check(type)))
+          return failure();
+  }
+  return success();
+}
+
 LogicalResult osa::verifyResources(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
-    bool good = true;
+    bool good = succeeded(verifyShapes(op));
     for (NamedAttribute named : op->getAttrs())
       if (auto attr = dyn_cast<DenseResourceElementsAttr>(named.getValue()))
         good &= succeeded(verifyValues(attr, named.getName(),

@@ -128,9 +128,17 @@ private:
   std::vector<size_t> level; ///< by nest: as many are before it
 
   bool fits(const Resources &r) const {
-    return llvm::all_of(kLimited, [&](size_t kind) {
-      return r.amount[kind] <= limits.most.amount[kind];
-    });
+    return r.uram() <= limits.most.uram() &&
+           llvm::all_of(kLimited, [&](size_t kind) {
+             return r.amount[kind] <= limits.most.amount[kind];
+           });
+  }
+  /// A memory, as planMemories will place it: deep ones in UltraRAM if allowed.
+  cost::Memory memoryOf(int64_t words, int64_t width) const {
+    cost::Memory plain = cost::memoryOf(words, width, context, true);
+    if (!limits.inUltra || plain.blocks == 0 || words < kDeepWords)
+      return plain;
+    return cost::placedRam(words, width, /*ultra=*/true, context);
   }
   bool isAlike(const Known &a, const Known &b) const;
   NestChoice choiceOf(const Known &nest, const Pick &pick) const;
@@ -320,11 +328,11 @@ Resources Chooser::memoriesOf(const Known &nest, const Pick &pick) const {
     for (AffineExpr index : map.getResults())
       if (auto loop = dyn_cast<AffineDimExpr>(index))
         banks *= ways[loop.getPosition()];
-    cost::Memory m =
-        cost::memoryOf(cost::ceilDiv(type.getNumElements(), banks),
-                       type.getElementTypeBitWidth(), context, true);
+    cost::Memory m = memoryOf(cost::ceilDiv(type.getNumElements(), banks),
+                              type.getElementTypeBitWidth());
     out.lut() += double(ports) * (m.luts + m.choiceLuts + m.enables);
     out.bram() += double(ports) * m.blocks;
+    out.uram() += double(ports) * m.ultras;
     out.ff() += double(ports) * m.ffs;
   }
   return out;
@@ -384,10 +392,11 @@ bool Chooser::addBanks(Point &point, const Needs &banks) const {
                double(2 * all - before - product(wanted));
     // Each of the two reads all of these banks.
     auto add = [&](int64_t banks, double times) {
-      cost::Memory m = cost::memoryOf(
-          cost::ceilDiv(type.getNumElements(), banks), width, context, true);
+      cost::Memory m =
+          memoryOf(cost::ceilDiv(type.getNumElements(), banks), width);
       r.lut() += times * double(banks) * m.luts;
       r.bram() += times * double(banks) * m.blocks;
+      r.uram() += times * double(banks) * m.ultras;
     };
     add(all, 2);
     add(before, -1);

@@ -6,25 +6,42 @@
 // slot for it.
 #include "rhizome/Generator/Hls/KernelUnit.h"
 #include "Unit.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 
 namespace rhizome::gen::hls {
-void Unit::makeTokens() {
+void PartRecorder::notifyOperationInserted(Operation *op,
+                                           OpBuilder::InsertPoint) {
+  if (current.empty())
+    return;
+  auto [it, isNew] = numbers.try_emplace(current, unit.parts.size());
+  if (isNew)
+    unit.parts.push_back(current);
+  unit.partOf[op] = it->second;
+}
+
+std::vector<UnitWait> waitsOf(const KernelUnit &unit) {
+  std::vector<UnitWait> waits;
   for (const UnitMemory &memory : unit.memories)
     for (size_t s = 0; s < unit.stages.size(); ++s) {
       if (s == memory.stage || !isReadBy(memory, unit, s))
         continue;
-      auto known = llvm::find_if(tokens, [&](const Tokens &t) {
-        return t.from == memory.stage && t.to == s;
+      auto known = llvm::find_if(waits, [&](const UnitWait &wait) {
+        return wait.from == memory.stage && wait.to == s;
       });
-      if (known != tokens.end())
+      if (known != waits.end())
         known->slots = std::min(known->slots, memory.slots);
       else
-        tokens.push_back({memory.stage, s, memory.slots, Value()});
+        waits.push_back({memory.stage, s, memory.slots});
     }
-  for (Tokens &t : tokens)
-    t.count = state(addressBits(t.slots + 1), Value());
+  return waits;
+}
+
+void Unit::makeTokens() {
+  for (const UnitWait &wait : waitsOf(unit))
+    tokens.push_back({wait.from, wait.to, wait.slots,
+                      state(addressBits(wait.slots + 1), Value())});
 }
 
 Value Unit::mayRun(size_t s) {
@@ -82,8 +99,11 @@ Value Unit::buildStage(const UnitStage &plan, InStream *in, OutRegister *out) {
     isIssuing = either(isIssuing, turn.lastIssue);
     last = turn.done;
   };
-  for (Value tensor : plan.reads)
-    end(take(tensor, turnOf(number++), *in));
+  for (Value tensor : plan.reads) {
+    Value turn = turnOf(number++);
+    InPart border(*this, "input");
+    end(take(tensor, turn, *in));
+  }
   DenseMap<size_t, Phase> turns;
   for (const std::vector<size_t> &step : plan.steps) {
     Value turn = turnOf(number++);
@@ -101,6 +121,7 @@ Value Unit::buildStage(const UnitStage &plan, InStream *in, OutRegister *out) {
       nests.push_back(&unit.nests[n]);
       theirs.push_back(turns.at(n));
     }
+    InPart datapath(*this, "nest" + std::to_string(group.front()));
     for (auto [n, turn] : llvm::zip_equal(group, compute(nests, theirs)))
       ends[n] = turn;
   }
@@ -123,8 +144,11 @@ Value Unit::buildStage(const UnitStage &plan, InStream *in, OutRegister *out) {
     }
     end({constant(1, 0), both(turns.at(step[0]).turn, areDone)});
   }
-  for (Value tensor : plan.writes)
-    end(put(tensor, turnOf(number++), *out));
+  for (Value tensor : plan.writes) {
+    Value turn = turnOf(number++);
+    InPart border(*this, "output");
+    end(put(tensor, turn, *out));
+  }
   setNext(isIssued, both(inverse(isDone), either(isIssued, isIssuing)));
   Value following = choose(isEqual(phase, phases - 1), constant(n, 0),
                            rtl::AddOp::create(b, loc, phase, constant(n, 1)));
@@ -159,6 +183,9 @@ void Unit::build(StringRef name) {
   unit.module = rtl::ModuleOp::create(b, loc, name, b.getArrayAttr(ins),
                                       b.getArrayAttr(outs), StringAttr());
   OpBuilder::InsertionGuard guard(b);
+  OpBuilder::Listener *listener = b.getListener();
+  b.setListener(&recorder);
+  auto restore = llvm::scope_exit([&] { b.setListener(listener); });
   Block *body = b.createBlock(&unit.module.getBody());
   Type bit = b.getI1Type();
   clock = body->addArgument(bit, loc);

@@ -219,8 +219,6 @@ MemoryKind kindOf(const cost::Memory &memory) {
 /// Large memories first, each where the resource that it takes stays furthest
 /// from its end.
 void Planner::place() {
-  // Shallower memories would leave most of an UltraRAM empty.
-  constexpr int64_t kDeep = 1024;
   constexpr size_t kLut = 0, kBram = 3, kUram = 4;
   const double luts = available(options.budget, kLut),
                blocks = available(options.budget, kBram),
@@ -254,7 +252,7 @@ void Planner::place() {
         cost::placedRam(words, memory->width, /*ultra=*/true, context);
     const double ultra = std::max(
         lutsOf(deep), ultraShare + share(copies * deep.ultras, ultras));
-    if (ultras > 0 && words >= kDeep && ultra < block) {
+    if (ultras > 0 && words >= kDeepWords && ultra < block) {
       memory->kind = MemoryKind::Ultra;
       ultraShare += share(copies * deep.ultras, ultras);
       lutShare = lutsOf(deep);

@@ -12,6 +12,7 @@ void Unit::makeMemories() {
     return m.kind == MemoryKind::Ultra;
   });
   for (const UnitMemory &memory : unit.memories) {
+    InPart part(*this, memory.name);
     for (Value tensor : memory.tensors)
       memories[tensor] = banks.size();
     auto type =
@@ -164,7 +165,8 @@ void Unit::fill(Value tensor, const Access &access, Walk &w,
   }
 }
 void Unit::finishWrites() {
-  for (std::vector<Bank> &memory : banks)
+  for (auto [memory, planned] : llvm::zip_equal(banks, unit.memories)) {
+    InPart part(*this, planned.name);
     for (Bank &bank : memory) {
       if (bank.writes.empty())
         continue;
@@ -177,5 +179,6 @@ void Unit::finishWrites() {
       rtl::WriteOp::create(b, loc, bank.op, all.address, all.data, clock,
                            all.enable);
     }
+  }
 }
 } // namespace rhizome::gen::hls

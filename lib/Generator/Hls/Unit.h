@@ -68,11 +68,29 @@ struct OutRegister {
   mlir::Value isTaking, data, isLast; ///< so far, phase by phase
 };
 
+/// Notes what operations belong to while they are made.
+class PartRecorder : public mlir::OpBuilder::Listener {
+public:
+  explicit PartRecorder(KernelUnit &unit) : unit(unit) {}
+  /// From now on; "": nothing in particular. Returns what was before.
+  std::string enter(std::string name) {
+    std::swap(name, current);
+    return name;
+  }
+  void notifyOperationInserted(mlir::Operation *op,
+                               mlir::OpBuilder::InsertPoint) override;
+
+private:
+  KernelUnit &unit;
+  std::string current;
+  std::map<std::string, size_t> numbers;
+};
+
 class Unit {
 public:
   Unit(KernelUnit &unit, floats::Operators &operators, mlir::OpBuilder &b,
        mlir::Location loc)
-      : unit(unit), operators(operators), b(b), loc(loc) {}
+      : unit(unit), operators(operators), b(b), loc(loc), recorder(unit) {}
   void build(mlir::StringRef name);
 
 private:
@@ -80,6 +98,18 @@ private:
   floats::Operators &operators;
   mlir::OpBuilder &b;
   mlir::Location loc;
+  PartRecorder recorder;
+  /// Operations that are made belong to a part while it lives.
+  class InPart {
+  public:
+    InPart(Unit &unit, std::string name)
+        : unit(unit), before(unit.recorder.enter(std::move(name))) {}
+    ~InPart() { unit.recorder.enter(before); }
+
+  private:
+    Unit &unit;
+    std::string before;
+  };
   mlir::Value clock, reset;
   /// Of the stage that is built: its number, its phase, and whether the phase's
   /// last iteration has begun.

@@ -60,8 +60,7 @@ bool isInPlace(tensor::InsertSliceOp insert) {
          part->hasOneUse() && mayChangeFrom(insert, part);
 }
 
-/// A nest before `op` that copies a tensor.
-static Value copyOf(Value tensor, Operation *op) {
+Value copyOf(Value tensor, Operation *op) {
   OpBuilder b(op);
   auto type = cast<RankedTensorType>(tensor.getType());
   Value init = tensor::EmptyOp::create(b, op->getLoc(), type.getShape(),

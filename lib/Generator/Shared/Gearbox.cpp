@@ -2,6 +2,7 @@
 // How a gearbox regroups beats; its ring: the length, where beats may begin,
 // how they are rotated.
 #include "Gearbox.h"
+#include "rhizome/Generator/System.h"
 #include <algorithm>
 #include <numeric>
 
@@ -85,5 +86,14 @@ Gearbox Gearbox::of(const unit::Instance &a) {
   int64_t lanes = a.get("Lanes") * parts, row = a.get("Row") * parts;
   return enters ? Gearbox(part, data / part, lanes, frame, row)
                 : Gearbox(part, lanes, data / part, row, frame);
+}
+
+RingTiming ringBetween(int64_t elementBits, int64_t lanesIn, int64_t lanesOut,
+                       int64_t rowIn, int64_t rowOut) {
+  const Gearbox box(elementBits, lanesIn, lanesOut, rowIn, rowOut);
+  auto side = [](const GearboxSide &s) {
+    return RingTiming::Side{s.full, s.last, s.beats, s.stage};
+  };
+  return {side(box.in), side(box.out), box.store};
 }
 } // namespace rhizome::gen

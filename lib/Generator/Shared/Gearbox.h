@@ -35,8 +35,6 @@ struct Gearbox {
 
   /// For a gearbox or for a port of the design.
   static Gearbox of(const unit::Instance &unit);
-
-private:
   Gearbox(int64_t elemBits, int64_t lanesIn, int64_t lanesOut, int64_t rowIn,
           int64_t rowOut);
 };

@@ -460,13 +460,13 @@ llvm::Expected<func::FuncOp> rhizome::kernel::findKernel(ModuleOp module) {
     if (!func.isExternal())
       all.push_back(func);
   }
-  if (marked.size() == 1)
+  if (marked.size() == 1 && !marked[0].isExternal())
     return marked[0];
   if (marked.empty() && all.size() == 1)
     return all[0];
   return llvm::createStringError(
       llvm::inconvertibleErrorCode(),
-      marked.empty() && all.empty()
+      all.empty() || (marked.size() == 1 && marked[0].isExternal())
           ? "the module holds no function with a body"
           : "the module holds several functions; mark one with the attribute "
             "rhizome.kernel");

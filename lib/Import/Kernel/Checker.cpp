@@ -2,6 +2,7 @@
 // Declarations, roles and assignments: names are resolved, every variable is
 // assigned before it is read, and completely.
 #include "Checker.h"
+#include "Limits.h"
 #include "rhizome/Numeric/Format.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -64,7 +65,8 @@ std::optional<Shape> Checker::shapeOf(const syntax::Type &type) {
     if (found != types.end())
       return found->second.first;
     diagnostics.error(type.at, "there is no type '" + type.name + "'",
-                      "declare it before: type " + type.name + " : [11 11]");
+                      "declare it before, for example: type " + type.name +
+                          " : [8 8]");
     return std::nullopt;
   }
   int64_t elements = 1;
@@ -276,11 +278,18 @@ void Checker::finish() {
                             "' is assigned only in part",
                         "assign every number of the dimension");
   }
+  if (std::vector<int> arguments = program.arguments();
+      arguments.size() > kMostArguments)
+    diagnostics.error(program.variables[arguments[kMostArguments]].at,
+                      "the kernel has " + llvm::Twine(arguments.size()) +
+                          " inputs and outputs, more than the " +
+                          llvm::Twine(kMostArguments) + " that are supported",
+                      "stack those of one shape in one array");
   if (diagnostics.empty() &&
       llvm::none_of(program.variables,
                     [](const Variable &v) { return v.isOutput(); }))
     diagnostics.error(file.end, "the kernel has no output",
-                      "declare one: var output v : [11 11 11]");
+                      "declare one, for example: var output v : [8 8]");
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,13 +320,34 @@ std::string Checker::freshName(llvm::StringRef base) {
   }
 }
 
-int Checker::read(llvm::StringRef name, Place at) {
+std::string
+Checker::declarationOf(llvm::StringRef name, bool isRead,
+                       const std::vector<syntax::Index> &indices) const {
+  const std::string extents = extentsOf(indices);
+  std::string text =
+      "declare it" + std::string(extents.empty()
+                                     ? ", with its extents in the brackets: "
+                                     : ": ");
+  if (!ignoreCase)
+    return text + (isRead ? "var input " : "var ") + name.str() + " : " +
+           (extents.empty() ? "[]" : extents);
+  std::string list = llvm::StringRef(extents)
+                         .drop_front(!extents.empty())
+                         .drop_back(!extents.empty())
+                         .str();
+  std::replace(list.begin(), list.end(), ' ', ',');
+  return text + "REAL(8) :: " + name.str() +
+         (list.empty() ? "" : "(" + list + ")");
+}
+
+int Checker::read(llvm::StringRef name, Place at,
+                  const std::vector<syntax::Index> &indices) {
   int variable = find(name);
   if (variable < 0) {
     diagnostics.error(at, "'" + name + "' is not declared" + nearest(name),
                       nearest(name).empty()
-                          ? "declare it: var input " + name + " : [11 11]"
-                          : llvm::Twine());
+                          ? declarationOf(name, /*isRead=*/true, indices)
+                          : "");
     return -1;
   }
   State &state = states[variable];
@@ -349,9 +379,9 @@ bool Checker::checkTarget(int variable, const syntax::Assignment &assignment) {
                       "'" + assignment.target + "' is not declared" +
                           nearest(assignment.target),
                       nearest(assignment.target).empty()
-                          ? "declare it: var " + assignment.target +
-                                " : [11 11]"
-                          : llvm::Twine());
+                          ? declarationOf(assignment.target, /*isRead=*/false,
+                                          assignment.indices)
+                          : "");
     return false;
   }
   const Variable &target = program.variables[variable];
@@ -369,6 +399,7 @@ bool Checker::checkTarget(int variable, const syntax::Assignment &assignment) {
 }
 
 void Checker::assign(const syntax::Assignment &assignment) {
+  current = &assignment;
   int target = find(assignment.target);
   bool good = checkTarget(target, assignment);
   size_t errors = diagnostics.size();

@@ -41,6 +41,7 @@ private:
   llvm::StringMap<std::pair<Shape, Place>> types;
   bool ignoreCase = false;
   Statement *statement = nullptr;
+  const syntax::Assignment *current = nullptr;
 
   // Declarations.
   void declareTypes();
@@ -54,9 +55,15 @@ private:
   // Names.
   int find(llvm::StringRef name) const;
   /// The variable, -1 with an error; marks it as read.
-  int read(llvm::StringRef name, Place at);
+  int read(llvm::StringRef name, Place at,
+           const std::vector<syntax::Index> &indices = {});
   std::string nearest(llvm::StringRef name) const;
   std::string freshName(llvm::StringRef base);
+  /// "[4 4]" of what is subscripted so in the assignment that is checked, if
+  /// other accesses tell; otherwise "".
+  std::string extentsOf(const std::vector<syntax::Index> &indices) const;
+  std::string declarationOf(llvm::StringRef name, bool isRead,
+                            const std::vector<syntax::Index> &indices) const;
 
   // Assignments.
   void assign(const syntax::Assignment &assignment);

@@ -3,6 +3,8 @@
 // In Fortran, a call is in a BLOCK that uses the kernel's module; in C++ the
 // headers are included at the top and `#line` restores the numbers.
 #include "rhizome/Import/Kernel/Embed.h"
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Texts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Path.h"
@@ -86,15 +88,16 @@ rhizome::kernel::findEmbedded(Host host, const Source &file,
       d.other = {out.back().begin, 1}, d.note = "it begins here";
       continue;
     }
+    const std::string name = kernelName(words->back());
     for (const EmbeddedKernel &other : out)
-      if (words->back().equals_insensitive(other.name)) {
-        Diagnostic &d = diagnostics.error(at, "two kernels are called '" +
-                                                  words->back() + "'");
+      if (llvm::StringRef(name).equals_insensitive(other.name)) {
+        Diagnostic &d =
+            diagnostics.error(at, "two kernels are called '" + name + "'");
         d.other = {other.begin, 1}, d.note = "the first one";
       }
     open = true;
     EmbeddedKernel kernel;
-    kernel.name = words->back().str();
+    kernel.name = name;
     kernel.begin = number;
     kernel.end = number;
     kernel.source = {file.file, "", number + 1};
@@ -145,7 +148,7 @@ rhizome::kernel::replaceEmbedded(Host host, const Source &file,
   if (host == Host::Cpp) {
     for (const Signature &signature : signatures)
       out += "#include \"" + signature.name + ".h\"\n";
-    out += "#line 1 \"" + file.file + "\"\n";
+    out += "#line 1 " + cString(file.file) + "\n";
   }
   llvm::SmallVector<llvm::StringRef> lines = linesOf(file.text);
   for (unsigned number = 1, next = 0; number <= lines.size(); ++number) {

@@ -3,6 +3,7 @@
 // alone, or are said; two for one index are an error. What a sum of indices
 // reads must be inside its dimension and the halo.
 #include "Checker.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace rhizome::kernel;
 using namespace rhizome::kernel::syntax;
@@ -28,6 +29,47 @@ bool Checker::bindExtent(llvm::StringRef name, Place at, int64_t extent,
           : llvm::Twine());
   d.other = bound.from, d.note = "the other range comes from here";
   return false;
+}
+
+/// Adds the ranges of the indices that subscript a dimension of these extents
+/// alone.
+static void addRanges(llvm::ArrayRef<Index> indices, const Variable *variable,
+                      llvm::StringMap<int64_t> &ranges) {
+  for (auto [d, index] : llvm::enumerate(indices)) {
+    if (index.range)
+      ranges.try_emplace(index.name(), *index.range);
+    else if (variable && d < variable->extents.size() && !index.name().empty())
+      ranges.try_emplace(index.name(), variable->extents[d]);
+  }
+}
+
+std::string Checker::extentsOf(const std::vector<Index> &indices) const {
+  if (!current || !current->isIndexForm)
+    return "";
+  llvm::StringMap<int64_t> ranges;
+  auto variableOf = [&](llvm::StringRef name) -> const Variable * {
+    int v = find(name);
+    return v < 0 ? nullptr : &program.variables[v];
+  };
+  addRanges(current->indices, variableOf(current->target), ranges);
+  std::vector<const Node *> work{current->value.get()};
+  while (!work.empty()) {
+    const Node *node = work.back();
+    work.pop_back();
+    addRanges(node->indices,
+              node->kind == Kind::Access ? variableOf(node->name) : nullptr,
+              ranges);
+    for (const NodePtr &operand : node->operands)
+      work.push_back(operand.get());
+  }
+  std::string out;
+  for (const Index &index : indices) {
+    auto found = ranges.find(index.name());
+    if (index.name().empty() || found == ranges.end())
+      return "";
+    out += (out.empty() ? "" : " ") + std::to_string(found->second);
+  }
+  return "[" + out + "]";
 }
 
 static std::string dimensionOf(const Variable &variable, size_t dimension) {
@@ -221,7 +263,7 @@ void Checker::indexAssignment(int target, const Assignment &assignment) {
 }
 
 ExprPtr Checker::accessExpr(const Node &node) {
-  int variable = read(node.name, node.at);
+  int variable = read(node.name, node.at, node.indices);
   if (variable < 0)
     return nullptr;
   if (node.kind == Kind::Name && !program.variables[variable].extents.empty()) {

@@ -8,6 +8,9 @@ using namespace rhizome::kernel;
 using namespace rhizome::kernel::syntax;
 
 static constexpr unsigned kDeepest = 200;
+/// Trees are walked by recursion, later as well; a sum of n terms is n - 1
+/// high.
+static constexpr unsigned kHighest = 1000;
 
 static std::string shown(const Token &token) {
   return token.kind == Token::Kind::End ? "the end"
@@ -16,9 +19,39 @@ static std::string shown(const Token &token) {
 
 void Parser::fail(const Token &token, const llvm::Twine &expected,
                   const llvm::Twine &remedy) {
-  if (!failed && token.kind != Token::Kind::Bad)
+  // What is missing at the end of a line is missing there, not where the text
+  // goes on.
+  const bool isMissing = token.firstOfLine && position > itemStart &&
+                         token.text.data() == peek().text.data();
+  if (!failed && token.kind != Token::Kind::Bad && isMissing) {
+    const Token &before = tokens[position - 1];
+    Place at = before.at;
+    at.column += unsigned(before.text.size());
+    diagnostics.error(
+        at,
+        expected + ", not the end" +
+            (token.kind == Token::Kind::End ? "" : " of the line"),
+        remedy);
+  } else if (!failed && token.kind != Token::Kind::Bad) {
     diagnostics.error(token.at, expected + ", not " + shown(token), remedy);
+  }
   failed = true;
+}
+
+/// How to write what was written with a parenthesis after a name.
+std::string Parser::insteadOfParenthesis(llvm::StringRef target) const {
+  const Token &before = tokens[position - 1];
+  if (before.text == target || declared.contains(before.text))
+    return ("indices are in brackets: " + before.text + "[i]").str();
+  if (llvm::StringSwitch<bool>(before.text)
+          .Cases({"sum", "prod", "min", "max", "sqrt", "exp", "log", "abs",
+                  "sin", "cos", "tanh"},
+                 true)
+          .Default(false))
+    return ("'" + before.text + "' needs indices on the left: " + target +
+            "[i] = ..., or " + target + "[] = ... for a scalar")
+        .str();
+  return "";
 }
 
 bool Parser::expect(llvm::StringRef symbol, const llvm::Twine &where) {
@@ -61,10 +94,10 @@ File Parser::run() {
   while (peek().kind != Token::Kind::End) {
     failed = false;
     depth = 0;
-    size_t before = position;
+    itemStart = position;
     item();
     if (failed) {
-      if (position == before)
+      if (position == itemStart)
         take();
       skipToItem();
     }
@@ -218,6 +251,9 @@ void Parser::assignment() {
   indexForm = out.isIndexForm = accept("[");
   if (indexForm)
     out.indices = indexList("'" + out.target + "'");
+  if (!failed && !indexForm && at("("))
+    return fail(peek(), "expected '=' after '" + out.target + "'",
+                insteadOfParenthesis(out.target));
   if (failed || !expect("=", "after '" + out.target + "'"))
     return;
   out.value = expression();
@@ -225,10 +261,12 @@ void Parser::assignment() {
     return;
   // A statement ends where the next item may begin.
   if (peek().kind != Token::Kind::End && !peek().isName()) {
-    llvm::StringRef remedy;
+    std::string remedy;
     if (at("^"))
       remedy = "'^' binds tighter than '.': put the contraction into "
                "parentheses";
+    else if (at("("))
+      remedy = insteadOfParenthesis(out.target);
     fail(peek(), "expected an operator or the next statement", remedy);
     return;
   }
@@ -242,6 +280,18 @@ NodePtr Parser::make(Node::Kind kind, Place place) {
   return node;
 }
 
+void Parser::adopt(Node &node, NodePtr operand) {
+  node.height = std::max(node.height, operand->height + 1);
+  node.operands.push_back(std::move(operand));
+  if (node.height <= kHighest || failed)
+    return;
+  diagnostics.error(node.at,
+                    "this expression has more than " + llvm::Twine(kHighest) +
+                        " operations one after the other",
+                    "give its parts names");
+  failed = true;
+}
+
 NodePtr Parser::binary(const Token &op, NodePtr left, NodePtr right) {
   NodePtr node = make(Node::Kind::Binary, op.at);
   node->op = llvm::StringSwitch<Operator>(op.text)
@@ -249,8 +299,8 @@ NodePtr Parser::binary(const Token &op, NodePtr left, NodePtr right) {
                  .Case("-", Operator::Subtract)
                  .Case("*", Operator::Multiply)
                  .Default(Operator::Divide);
-  node->operands.push_back(std::move(left));
-  node->operands.push_back(std::move(right));
+  adopt(*node, std::move(left));
+  adopt(*node, std::move(right));
   return node;
 }
 
@@ -315,12 +365,12 @@ NodePtr Parser::contraction() {
 NodePtr Parser::dotted(NodePtr left) {
   Token dot = take();
   NodePtr node = make(Node::Kind::Dot, dot.at);
-  node->operands.push_back(std::move(left));
+  adopt(*node, std::move(left));
   if (pairsFollow()) {
     node->kind = Node::Kind::Contract;
     pairs(*node);
   } else {
-    node->operands.push_back(compat ? term() : factor());
+    adopt(*node, compat ? term() : factor());
   }
   return node;
 }
@@ -330,8 +380,8 @@ NodePtr Parser::factor() {
   while (!failed && !indexForm && at("#")) {
     Token op = take();
     NodePtr node = make(Node::Kind::Product, op.at);
-    node->operands.push_back(std::move(left));
-    node->operands.push_back(transposed());
+    adopt(*node, std::move(left));
+    adopt(*node, transposed());
     left = std::move(node);
   }
   return left;
@@ -341,7 +391,7 @@ NodePtr Parser::transposed() {
   NodePtr left = atom();
   while (!failed && !indexForm && at("^")) {
     NodePtr node = make(Node::Kind::Transpose, take().at);
-    node->operands.push_back(std::move(left));
+    adopt(*node, std::move(left));
     if (!pairsFollow()) {
       fail(peek(), "expected pairs of indices after '^'",
            "for example ^[[0 1]]");
@@ -397,7 +447,7 @@ NodePtr Parser::call(Operator op) {
   node->name = function.text;
   node->op = op;
   do
-    node->operands.push_back(expression());
+    adopt(*node, expression());
   while (!failed && accept(","));
   if (!failed)
     expect(")", "after the arguments of '" + function.text + "'");
@@ -436,9 +486,14 @@ NodePtr Parser::nameOrAccess() {
     if (function && (!reduction || !reductionFollows()))
       return call(*function);
     if (!reduction) {
-      fail(token, "expected a reduction or a function before '('",
-           "there are sum, prod, min, max, sqrt, exp, log, abs, sin, cos, "
-           "tanh");
+      if (!failed)
+        diagnostics.error(
+            token.at,
+            "expected a reduction or a function before '(', not " +
+                shown(token),
+            "there are sum, prod, min, max, sqrt, exp, log, abs, sin, cos, "
+            "tanh");
+      failed = true;
       return make(Node::Kind::Number, token.at);
     }
   }
@@ -456,7 +511,7 @@ NodePtr Parser::nameOrAccess() {
       if (++depth > kDeepest)
         fail(peek(), "expected less nesting");
       else
-        node->operands.push_back(term());
+        adopt(*node, term());
       --depth;
     }
     return node;
@@ -496,7 +551,7 @@ NodePtr Parser::atom() {
     if (++depth > kDeepest)
       fail(peek(), "expected less nesting");
     else
-      node->operands.push_back(transposed());
+      adopt(*node, transposed());
     --depth;
     return node;
   }
@@ -507,7 +562,7 @@ NodePtr Parser::atom() {
         fail(peek(), "expected ']' to close the stack");
         break;
       }
-      node->operands.push_back(expression());
+      adopt(*node, expression());
     }
     return node;
   }

@@ -19,6 +19,7 @@ private:
   Diagnostics &diagnostics;
   std::vector<Token> tokens;
   size_t position = 0;
+  size_t itemStart = 0; ///< position of the item's first token
   unsigned depth = 0;
   bool failed = false; ///< the current item; its rest is skipped
   bool indexForm = false;
@@ -47,6 +48,7 @@ private:
   /// Reports once per item: what was expected, and what was found.
   void fail(const Token &token, const llvm::Twine &expected,
             const llvm::Twine &remedy = "");
+  std::string insteadOfParenthesis(llvm::StringRef target) const;
   bool expect(llvm::StringRef symbol, const llvm::Twine &where);
   std::optional<int64_t> integer(const llvm::Twine &what,
                                  int64_t most = int64_t(1) << 40);
@@ -73,6 +75,8 @@ private:
   void annotations(Declaration &declaration);
 
   NodePtr make(Node::Kind kind, Place place);
+  /// Appends an operand; a tree that gets too high is an error.
+  void adopt(Node &node, NodePtr operand);
   NodePtr binary(const Token &op, NodePtr left, NodePtr right);
   NodePtr expression();
   NodePtr term();

@@ -50,6 +50,7 @@ struct Node {
   llvm::StringRef name;        ///< Name, Access
   Operator op = Operator::Add; ///< Binary, Reduce, Call
   std::vector<NodePtr> operands;
+  unsigned height = 0;        ///< of the tree below; a long sum is a high one
   std::vector<Index> indices; ///< Access; Reduce: names
   /// Contract, Transpose: the groups with their locations.
   std::vector<std::vector<int64_t>> groups;

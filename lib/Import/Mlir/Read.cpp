@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -95,12 +96,16 @@ importer::parseMlir(MLIRContext *context,
 OwningOpRef<ModuleOp> importer::parseMlir(MLIRContext *context, StringRef path,
                                           bool withValues,
                                           std::string &problem) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = mapFile(path);
   if (!buffer) {
-    problem = path.str() + ": " + buffer.getError().message();
+    problem = llvm::toString(buffer.takeError());
     return {};
   }
-  return parseMlir(context, std::move(*buffer), withValues, problem);
+  // The parser needs a zero at the end.
+  return parseMlir(
+      context,
+      llvm::MemoryBuffer::getMemBufferCopy((*buffer)->getBuffer(), path),
+      withValues, problem);
 }
 
 std::string importer::placeOf(Location location) {

@@ -242,6 +242,22 @@ std::vector<Argument> importer::declareInputs(ImportState &state) {
   return arguments;
 }
 
+/// The integer type of an output, for whoever stores it; "" for reals. Refuses
+/// a type that is not the one of which the file's operations are.
+static std::string outputType(Place &place, const onnx::ValueInfoProto &output,
+                              const TensorRef &t) {
+  const int type = typeOf(t), said = output.type().tensor_type().elem_type();
+  if (!isWholeType(type))
+    return "";
+  if (said && said != type && isWholeType(said))
+    place.refuse(
+        formatv("this graph output is declared as {0}, but the "
+                "operations before it give {1}",
+                typeName(said), typeName(type)),
+        formatv("declare it as {0}, or put a Cast before it", typeName(type)));
+  return typeName(type);
+}
+
 /// An output as a value of f32 or i64; null if it is refused, or its node was.
 static Value outputValue(Place &place) {
   TensorRef t = place.state.lookup(place.name);
@@ -254,13 +270,22 @@ static Value outputValue(Place &place) {
   }
   if (!t->bounds.empty() && !(t = withZeros(place, t)))
     return {};
+  if (elementCount(t->shape) == 0) {
+    place.refuse(formatv("this graph output of shape {0} has no elements",
+                         describe(t->shape)),
+                 "leave it out");
+    return {};
+  }
   if (t->isPlainConstant() && !t->constant->isReal())
     return wholeConstant(place, t->shape, t->constant->ints);
   Value v = plain(place, t);
   num::IntType integer = v ? num::elementInt(v.getType()) : num::IntType();
+  bool &needsExact = place.state.needsExactIntegers;
+  needsExact |= t->whole && !isExactInFloat(*t->whole);
   if (!integer)
     return v;
-  if (integer.getWidth() > 24) {
+  needsExact |= !isExactInFloat({integer.getLo(), integer.getHi()});
+  if (integer.getWidth() > 24 && place.state.integersOnHost) {
     place.refuse(formatv("this graph output has integers of {0} bits, float32 "
                          "holds 24",
                          integer.getWidth()),
@@ -274,7 +299,7 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
   OpBuilder &builder = state.builder;
   func::FuncOp function = state.function;
   SmallVector<Value> results;
-  SmallVector<std::string> names;
+  SmallVector<std::string> names, types;
   Location loc = function.getLoc();
   for (const onnx::ValueInfoProto &output :
        state.graph.model.graph().output()) {
@@ -283,6 +308,7 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
     if (Value v = outputValue(place)) {
       results.push_back(v);
       names.push_back(output.name());
+      types.push_back(outputType(place, output, state.lookup(output.name())));
     }
     llvm::append_range(state.refusals, place.refusals);
   }
@@ -317,6 +343,9 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
                           builder.getDenseI64ArrayAttr(
                               {argument.range->first, argument.range->second}));
   }
-  for (auto [i, name] : llvm::enumerate(names))
+  for (auto [i, name, type] : llvm::enumerate(names, types)) {
     function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
+    if (!type.empty())
+      function.setResultAttr(i, "rhizome.type", builder.getStringAttr(type));
+  }
 }

@@ -11,10 +11,13 @@ using namespace rhizome::importer;
 using llvm::formatv;
 using onnx::TensorProto;
 
-static Location locationOf(OpBuilder &builder, StringRef name, StringRef op) {
+static Location locationOf(OpBuilder &builder, StringRef name, StringRef op,
+                           StringRef tensor = "") {
   Location inner = builder.getUnknownLoc();
+  if (!tensor.empty())
+    inner = NameLoc::get(builder.getStringAttr(tensor));
   if (!op.empty())
-    inner = NameLoc::get(builder.getStringAttr(op));
+    inner = NameLoc::get(builder.getStringAttr(op), inner);
   if (name.empty())
     return inner;
   return NameLoc::get(builder.getStringAttr(name), inner);
@@ -73,6 +76,10 @@ TensorRef ImportState::lookup(StringRef name) {
 NodeContext::NodeContext(ImportState &state, const Node &file)
     : Place(state, file.name, file.writtenOp()), file(file), proto(file.proto),
       results(proto.output_size()) {
+  // Names inside an expansion are none of the file's.
+  if (proto.output_size() == 1 && proto.output(0) != name &&
+      !StringRef(proto.output(0)).contains('\x1f'))
+    loc = locationOf(builder, name, writtenOp, proto.output(0));
   for (const std::string &name : proto.input())
     inputs.push_back(name.empty() ? nullptr : state.lookup(name));
 }
@@ -105,10 +112,8 @@ LogicalResult NodeContext::requireReal(size_t i) {
   std::string have = "a type that is not float32";
   if (num::IntType integer = dyn_cast_or_null<num::IntType>(input(i)->element))
     have = formatv("integers of {0} bits", integer.getWidth());
-  else if (input(i)->element)
-    have = "indices";
-  else if (input(i)->constant)
-    have = typeName(input(i)->constant->type);
+  else if (input(i)->element || input(i)->constant)
+    have = typeName(typeOf(input(i)));
   return refuse(formatv("its input {0} has {1}, float32 is needed", i, have),
                 "put a DequantizeLinear before it, or convert the model to "
                 "float32");
@@ -146,9 +151,13 @@ std::optional<int64_t> NodeContext::axisAttribute(int64_t fallback,
 
 LogicalResult NodeContext::setResult(size_t i, TensorRef t) {
   std::optional<int64_t> count = elementCount(t->shape);
-  if (count == 0 && !t->isConstant())
-    return refuse(
-        formatv("its output of shape {0} has no elements", describe(t->shape)));
+  if (count == 0 && !t->isConstant()) {
+    // Of what holds nothing, the shape is all.
+    auto nothing = std::make_shared<HostTensor>();
+    nothing->type = typeOf(t);
+    nothing->shape = t->shape;
+    t = constantTensor(context, nothing);
+  }
   if (!count)
     return refuse(formatv("its output of shape {0} has more than {1} elements",
                           describe(t->shape), kMaxElements),

@@ -5,6 +5,7 @@
 // node is built, so that an attempt that fails leaves nothing behind.
 #pragma once
 
+#include "RealBounds.h"
 #include "Tensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -36,6 +37,10 @@ struct ImportState {
   int64_t trips = 0;
   /// Tensors that stand between two quantizers, once asked for.
   std::optional<llvm::StringSet<>> betweenQuantizers;
+  RealBounds bounds; ///< of the values built so far
+  /// Whether the host computes all integers: where their reals in the network
+  /// would not be exact. `needsExactIntegers` is set where that turns out.
+  bool integersOnHost = false, needsExactIntegers = false;
 };
 
 /// What refusing gives: a failure that callers may also ignore.

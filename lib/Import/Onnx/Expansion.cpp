@@ -10,6 +10,7 @@
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
+using onnx::TensorProto;
 
 /// True if the sums of an integer product may be beyond what float32 holds,
 /// and somebody reads them as integers.
@@ -92,6 +93,20 @@ static bool tryExactly(ImportState &state, const Node &written,
   return true;
 }
 
+/// What the network gives for an integer product are int32.
+static void markInteger(ImportState &state, const Node &written) {
+  if (written.op() != "MatMulInteger" && written.op() != "ConvInteger")
+    return;
+  TensorRef &out = state.tensors[written.proto.output(0)];
+  out = std::make_shared<GraphTensor>(*out);
+  Value v = out->last ? out->last : out->plain;
+  RealInterval range = v ? state.bounds.of(v) : RealInterval();
+  auto [lo, hi] = *wholeRange(TensorProto::INT32);
+  out->whole = {int64_t(std::max(range.lo, double(lo))),
+                int64_t(std::min(range.hi, double(hi)))};
+  out->onnx = TensorProto::INT32;
+}
+
 size_t importer::importExpansion(ImportState &state, size_t first) {
   ArrayRef<Node> parts = partsFrom(state.graph, first);
   if (parts.empty()) {
@@ -106,8 +121,10 @@ size_t importer::importExpansion(ImportState &state, size_t first) {
                     : isWideProduct(state, written)
                         ? "float32 does not hold its sums"
                         : tryParts(state, parts);
-  if (why.empty())
+  if (why.empty()) {
+    markInteger(state, written);
     return next;
+  }
   for (const Node &n : parts)
     for (const std::string &name : n.proto.output())
       state.tensors.erase(name);

@@ -51,6 +51,20 @@ static Value stored(Scalars &s, Value v, int type) {
              : Value(arith::TruncFOp::create(s.b, s.loc, element, v));
 }
 
+/// More is left to the builders, and so to the host when the model runs.
+static bool isMuch(ArrayRef<const HostTensor *> inputs) {
+  constexpr int64_t kMost = int64_t(1) << 25;
+  Shape shape;
+  for (const HostTensor *t : inputs) {
+    auto both = broadcast(shape, t->shape);
+    if (!both) // refused by whoever reads it
+      return false;
+    shape = *both;
+  }
+  auto count = elementCount(shape);
+  return count && *count > kMost;
+}
+
 /// The inputs, broadcast, through a loop of `body`; null (with the error set)
 /// if the result would be too large.
 static std::shared_ptr<HostTensor> evaluate(Folding &f,
@@ -104,6 +118,8 @@ Fold fold::cast(Folding &f, HostRef &out) {
   int to = int(f.node.getInt("to", 0));
   if (!x)
     return f.fail("its input is missing");
+  if (isMuch({x}))
+    return Fold::NotFoldable;
   bool known = HostTensor::isRealType(to) ||
                (to >= TensorProto::UINT8 && to <= TensorProto::UINT64 &&
                 to != TensorProto::STRING && to != TensorProto::COMPLEX64);
@@ -136,6 +152,8 @@ Fold fold::binary(Folding &f, HostRef &out) {
   const HostTensor *a = f.in(0), *b = f.in(1);
   if (!a || !b)
     return f.fail("an input is missing");
+  if (isMuch({a, b}))
+    return Fold::NotFoldable;
   const bool isPower = op == "Pow";
   if (isPower && a->isReal() && !b->isReal())
     ; // the exponent may have a type of its own
@@ -176,6 +194,8 @@ Fold fold::unary(Folding &f, HostRef &out) {
   if (!x)
     return Fold::NotFoldable;
   StringRef op = f.node.op();
+  if (isMuch({x}))
+    return Fold::NotFoldable;
   if (!x->isReal() && op != "Neg" && op != "Abs")
     return Fold::NotFoldable;
   out = evaluate(f, {x}, x->type, [&](Scalars &s, ValueRange a) {

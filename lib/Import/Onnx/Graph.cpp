@@ -73,6 +73,23 @@ static void checkVersions(Graph &graph, Refusals &refusals) {
   if (graph.opset == 0) // all its standard operations are inside functions
     for (const onnx::FunctionProto &function : model.functions())
       take(function.opset_import());
+  auto isStandard = [](const std::string &domain) {
+    return domain.empty() || domain == "ai.onnx";
+  };
+  if (graph.opset == 0) { // none of ONNX's own operations, or none declared
+    graph.isOfKnownVersion = true;
+    graph.opset = 13;
+    for (const onnx::NodeProto &n : model.graph().node())
+      if (isStandard(n.domain())) {
+        refusals.push_back(
+            {Node(n, 0).name, n.op_type(),
+             "the file uses this operation of ONNX, but imports no opset of "
+             "ONNX's domain",
+             "add the opset to the model's opset_import, or export it anew"});
+        return;
+      }
+    return;
+  }
   graph.isOfKnownVersion = graph.opset >= 7 && graph.opset <= 28;
   if (!graph.isOfKnownVersion)
     refusals.push_back(
@@ -134,6 +151,19 @@ const onnx::GraphProto *importer::bodyOf(const onnx::NodeProto &node) {
   return nullptr;
 }
 
+std::vector<const onnx::GraphProto *>
+importer::innerGraphsOf(const onnx::NodeProto &node) {
+  std::vector<const onnx::GraphProto *> inner;
+  if (const onnx::GraphProto *body = bodyOf(node))
+    inner.push_back(body);
+  if (node.op_type() == "If" &&
+      (node.domain().empty() || node.domain() == "ai.onnx"))
+    for (const onnx::AttributeProto &a : node.attribute())
+      if (a.has_g())
+        inner.push_back(&a.g());
+  return inner;
+}
+
 /// What a body reads from around itself, bodies within it included.
 static std::vector<std::string> capturesOf(const onnx::GraphProto &body) {
   llvm::StringSet<> own;
@@ -152,7 +182,7 @@ static std::vector<std::string> capturesOf(const onnx::GraphProto &body) {
   for (const onnx::NodeProto &n : body.node()) {
     for (const std::string &name : n.input())
       read(name);
-    if (const onnx::GraphProto *inner = bodyOf(n))
+    for (const onnx::GraphProto *inner : innerGraphsOf(n))
       for (const std::string &name : capturesOf(*inner))
         read(name);
   }
@@ -166,8 +196,14 @@ static std::vector<std::string> capturesOf(const onnx::GraphProto &body) {
 static void addCaptures(onnx::GraphProto &graph, Refusals &refusals) {
   for (onnx::NodeProto &n : *graph.mutable_node()) {
     const onnx::GraphProto *body = bodyOf(n);
-    if (!body)
+    if (!body) {
+      llvm::StringSet<> given; // of both branches, each once
+      for (const onnx::GraphProto *branch : innerGraphsOf(n))
+        for (const std::string &name : capturesOf(*branch))
+          if (given.insert(name).second)
+            n.add_input(name);
       continue;
+    }
     if (n.input_size() > body->input_size())
       refusals.push_back(
           {Node(n, 0).name, n.op_type(),

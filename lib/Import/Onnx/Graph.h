@@ -58,6 +58,9 @@ struct Graph {
 
 /// The node's body, if its operation repeats one; else null.
 const onnx::GraphProto *bodyOf(const onnx::NodeProto &node);
+/// That body, or the two branches of an If.
+std::vector<const onnx::GraphProto *>
+innerGraphsOf(const onnx::NodeProto &node);
 
 /// A node's body as a graph of its own: its inputs, and then what it reads from
 /// around itself, which are the node's further inputs. Null if it is refused.

@@ -6,7 +6,9 @@
 // its numbers in, so nothing is rounded there.
 #include "Operations.h"
 #include "Values.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -97,8 +99,55 @@ static bool isBetweenQuantizers(ImportState &state, StringRef tensor) {
   return state.betweenQuantizers->contains(tensor);
 }
 
+/// A stored tensor behind its quantizers, rounded to a half float: a constant
+/// again. Null for other tensors and other roundings.
+static HostRef roundedConstant(const GraphTensor &t, int type) {
+  if (!t.isConstant())
+    return nullptr;
+  auto host = std::make_shared<HostTensor>();
+  host->type = type;
+  host->shape = t.shape;
+  std::vector<double> values = t.constant->reals;
+  if (!t.constant->isReal())
+    values.assign(t.constant->ints.begin(), t.constant->ints.end());
+  for (const QuantStep &step : t.steps) {
+    if (step.rounding != osa::Rounding::HalfEven)
+      return nullptr;
+    int64_t inner = 1;
+    for (size_t d = size_t(step.axis) + 1; step.axis >= 0 && d < t.shape.size();
+         ++d)
+      inner *= t.shape[d];
+    for (auto [i, v] : llvm::enumerate(values)) {
+      const size_t at =
+          step.axis < 0
+              ? 0
+              : size_t(int64_t(i) / inner % t.shape[size_t(step.axis)]);
+      const auto scale = float(step.scale[at]);
+      const auto zero = double(step.zeroPoint[at]);
+      if (step.quantize)
+        v = std::clamp(double(std::nearbyint(float(v) / scale)) + zero,
+                       double(step.type.getLo()), double(step.type.getHi()));
+      else
+        v = float(v - zero) * scale;
+    }
+  }
+  const llvm::fltSemantics &half = type == TensorProto::BFLOAT16
+                                       ? llvm::APFloat::BFloat()
+                                       : llvm::APFloat::IEEEhalf();
+  for (double &v : values) {
+    llvm::APFloat rounded(v);
+    bool lost;
+    rounded.convert(half, llvm::APFloat::rmNearestTiesToEven, &lost);
+    rounded.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &lost);
+    v = rounded.convertToDouble();
+  }
+  host->reals = std::move(values);
+  return host;
+}
+
 void importer::settleTypes(NodeContext &node) {
-  if (bodyOf(node.proto))
+  if (!innerGraphsOf(node.proto).empty())
     return; // the nodes of its body have settled it
   const OnnxOperation *operation = findOperation(node.op());
   for (auto [i, t] : llvm::enumerate(node.results)) {
@@ -115,8 +164,12 @@ void importer::settleTypes(NodeContext &node) {
                        ? node.input(0) && typeOf(node.input(0)) != type
                        : !operation->has(KeepsNumbers);
     if (half && isWider && !own->isPlainConstant() &&
-        !isBetweenQuantizers(node.state, node.proto.output(int(i))))
-      roundTo(node, *own, half);
+        !isBetweenQuantizers(node.state, node.proto.output(int(i)))) {
+      if (HostRef stored = roundedConstant(*own, type))
+        own = constantTensor(node.context, stored);
+      else
+        roundTo(node, *own, half);
+    }
     t = own;
   }
 }

@@ -73,6 +73,9 @@ llvm::LogicalResult attention(NodeContext &node);
 llvm::LogicalResult scan(NodeContext &node);
 llvm::LogicalResult loop(NodeContext &node);
 
+// Branch.cpp: what an If takes, on either side
+llvm::LogicalResult branch(NodeContext &node);
+
 // HostQuantize.cpp
 llvm::LogicalResult quantize(NodeContext &node);
 llvm::LogicalResult dequantize(NodeContext &node);
@@ -123,6 +126,8 @@ eachOf(Place &place, llvm::ArrayRef<mlir::Value> in, int onnxType,
 /// have the sign of the divisor unless the form says otherwise.
 struct BinaryForm {
   bool isUnsigned = false, goesRight = false, isFmod = false;
+  /// The divisor may be 0, or −1: the model stops there, or wraps around.
+  bool mayTrap = false;
 };
 mlir::Value scalarUnary(host::Scalars &s, llvm::StringRef op, mlir::Value x);
 mlir::Value scalarBinary(host::Scalars &s, llvm::StringRef op, mlir::Value p,

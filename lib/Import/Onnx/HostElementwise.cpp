@@ -100,6 +100,15 @@ LogicalResult onhost::unary(NodeContext &node) {
       node.op() == "Floor" || node.op() == "Ceil" || node.op() == "Round";
   if (rounds && !Loops::isReal(x))
     return give(node, 0, x, type);
+  // Half of its numbers are stored as negative ones.
+  if (type == TensorProto::UINT64 && node.op() == "Abs")
+    return give(node, 0, x, type);
+  if (type == TensorProto::UINT64 && node.op() == "Sign")
+    return give(
+        node, 0,
+        eachOf(node, {x}, type,
+               [&](Scalars &s, ValueRange a) { return s.flag(s.truth(a[0])); }),
+        type);
   if (found->second.realOnly && !Loops::isReal(x))
     return node.refuse(
         formatv("its input has the element type {0}, for which {1} "
@@ -174,10 +183,29 @@ static Value power(Scalars &s, Value x, Value y) {
   return s.select(isFar, s.select(isUnit, result, s.whole(0)), result);
 }
 
+/// Quotient or remainder. Of integers a processor traps at a divisor of 0, and
+/// at the least one divided by −1, which wraps around.
+static Value divided(Scalars &s, Value x, Value y, const BinaryForm &form,
+                     bool isRemainder) {
+  const bool mayTrap = form.mayTrap && !Scalars::isReal(x);
+  if (mayTrap)
+    y = s.divisor(y);
+  Value isNegation;
+  if (mayTrap && !form.isUnsigned) {
+    isNegation = s.equal(y, s.whole(-1));
+    y = s.select(isNegation, s.whole(1), y);
+  }
+  if (isRemainder)
+    return s.rem(x, y, form.isUnsigned);
+  Value quotient = s.div(x, y, form.isUnsigned);
+  return isNegation ? s.select(isNegation, s.sub(s.whole(0), x), quotient)
+                    : quotient;
+}
+
 /// The remainder with the sign of y (NumPy's mod).
-static Value floorMod(Scalars &s, Value x, Value y, bool isUnsigned) {
-  Value r = s.rem(x, y, isUnsigned);
-  if (isUnsigned)
+static Value floorMod(Scalars &s, Value x, Value y, const BinaryForm &form) {
+  Value r = divided(s, x, y, form, /*isRemainder=*/true);
+  if (form.isUnsigned)
     return r;
   Value zero = zeroOf(s, r);
   Value differ = s.exclusive(s.less(r, zero), s.less(y, zero));
@@ -194,14 +222,14 @@ Value importer::scalarBinary(Scalars &s, StringRef op, Value p, Value q,
   if (op == "Mul")
     return s.mul(p, q);
   if (op == "Div")
-    return s.div(p, q, form.isUnsigned);
+    return divided(s, p, q, form, /*isRemainder=*/false);
   if (op == "Max")
     return s.max(p, q, form.isUnsigned);
   if (op == "Min")
     return s.min(p, q, form.isUnsigned);
   if (op == "Mod")
-    return form.isFmod ? s.rem(p, q, form.isUnsigned)
-                       : floorMod(s, p, q, form.isUnsigned);
+    return form.isFmod ? divided(s, p, q, form, /*isRemainder=*/true)
+                       : floorMod(s, p, q, form);
   if (op == "Pow")
     return Scalars::isReal(p) ? s.apply<math::PowFOp>(p, q) : power(s, p, q);
   if (op == "Equal")
@@ -239,11 +267,26 @@ Value importer::computeBinary(NodeContext &node, StringRef op, Value x, Value y,
           .Cases({"Equal", "Less", "Greater", "LessOrEqual"}, TensorProto::BOOL)
           .Cases({"GreaterOrEqual", "And", "Or", "Xor"}, TensorProto::BOOL)
           .Default(type);
+  // Constant divisors are seen.
+  TensorRef divisor = node.input(1);
+  bool isHarmless = divisor && divisor->isPlainConstant() &&
+                    llvm::none_of(divisor->constant->ints,
+                                  [](int64_t v) { return v == 0 || v == -1; });
   BinaryForm form{isUnsigned(type),
                   node.getString("direction", "LEFT") != "LEFT",
-                  node.getInt("fmod", 0) != 0};
+                  node.getInt("fmod", 0) != 0, !isHarmless};
   return eachOf(node, {x, y}, result, [&](Scalars &s, ValueRange a) {
     return scalarBinary(s, op, a[0], a[1], form);
+  });
+}
+
+/// Integers to a real power, which is cut to an integer.
+static Value realPower(NodeContext &node, Value x, Value y, int type) {
+  return eachOf(node, {x, y}, type, [&](Scalars &s, ValueRange a) -> Value {
+    Type real = s.b.getF64Type();
+    Value base = s.toReal(a[0], isUnsigned(type), real),
+          exponent = arith::ExtFOp::create(s.b, s.loc, real, a[1]);
+    return s.toWhole(s.apply<math::PowFOp>(base, exponent));
   });
 }
 
@@ -261,11 +304,11 @@ LogicalResult onhost::binary(NodeContext &node) {
     Value y = hostValue(node, i);
     if (!y)
       return failure();
-    if (op == "Pow" && Loops::isReal(out) != Loops::isReal(y)) {
-      bool real = Loops::isReal(out);
-      y = convertTo(node, y, typeOf(node.input(i)),
-                    real ? int(TensorProto::FLOAT) : type);
-    }
+    if (op == "Pow" && Loops::isReal(out) && !Loops::isReal(y))
+      y = convertTo(node, y, typeOf(node.input(i)), TensorProto::FLOAT);
+    if (op == "Pow" && !Loops::isReal(out) && Loops::isReal(y) &&
+        Loops::broadcast(Loops::shapeOf(out), Loops::shapeOf(y)))
+      return give(node, 0, realPower(node, out, y, type), type);
     if (Loops::isReal(out) != Loops::isReal(y) || (whole && Loops::isReal(out)))
       return node.refuse(formatv(
           "its inputs have the element types {0} and {1}",
@@ -387,6 +430,12 @@ Value importer::convertTo(Place &place, Value v, int from, int to) {
     if (to == TensorProto::BOOL) {
       Value zero = s.equal(x, zeroOf(s, x));
       return s.sub(s.whole(1), s.flag(zero));
+    }
+    if (!real && Scalars::isReal(x) && to == TensorProto::UINT64) {
+      // What int64 does not hold are its negative numbers.
+      Value half = s.number(0x1p63, x), isLow = s.less(x, half);
+      Value rest = s.toWhole(s.select(isLow, x, s.sub(x, half)));
+      return s.select(isLow, rest, s.exclusive(rest, s.whole(INT64_MIN)));
     }
     if (!real)
       return Scalars::isReal(x) ? s.toWhole(x) : x;

@@ -58,7 +58,12 @@ void importer::foldResults(NodeContext &node) {
       if (auto around = dyn_cast<scf::ForOp>(op))
         if (auto count = around.getStaticTripCount())
           trips = count->getSExtValue();
-      cost += trips * ShapedType::getNumElements(loop.getStaticLoopRanges());
+      // Of each scalar in the body, and what it takes to begin.
+      const int64_t each =
+          1 + int64_t(loop.getBlock()->getOperations().size()) / 4;
+      cost +=
+          trips *
+          (ShapedType::getNumElements(loop.getStaticLoopRanges()) * each + 256);
     });
   }
   if (results.empty() || cost > kFoldingWork)

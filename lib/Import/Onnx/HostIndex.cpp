@@ -30,6 +30,35 @@ static Places indices(S &s, unsigned first, unsigned count) {
   return at;
 }
 
+/// The indices `read(row)` of rows of `shape` as places on an axis of `size`:
+/// counted from the front, and none beyond it, whatever the model computes.
+static Value placesOf(NodeContext &node, ArrayRef<int64_t> shape, int64_t size,
+                      function_ref<Value(S &)> read) {
+  Loops l = loops(node);
+  return l.each(shape, l.whole(), [&](S &s, R) {
+    return fromEnd(s, s.within(read(s), -size, size - 1, "index"), size);
+  });
+}
+
+/// The same of a whole tensor of indices.
+static Value placesOf(NodeContext &node, Value which, int64_t size) {
+  ArrayRef<int64_t> shape = Loops::shapeOf(which);
+  return placesOf(node, shape, size, [&](S &s) {
+    return s.at(which, indices(s, 0, unsigned(shape.size())));
+  });
+}
+
+/// One of the numbers in each tuple of indices along the last axis.
+static Value placesOf(NodeContext &node, Value which, int64_t number,
+                      int64_t size) {
+  ArrayRef<int64_t> rows = Loops::shapeOf(which).drop_back();
+  return placesOf(node, rows, size, [&](S &s) {
+    Places at = indices(s, 0, unsigned(rows.size()));
+    at.push_back(s.whole(number));
+    return s.at(which, at);
+  });
+}
+
 /// Data and integer indices of a Gather; null (refused) for others.
 static std::pair<Value, Value> gatherInputs(NodeContext &node) {
   Value x = hostValue(node, 0), which = x ? hostValue(node, 1) : Value();
@@ -51,9 +80,10 @@ LogicalResult onhost::gather(NodeContext &node) {
   Shape shape(from.begin(), from.begin() + a);
   shape.insert(shape.end(), by.begin(), by.end());
   shape.insert(shape.end(), from.begin() + a + 1, from.end());
-  auto read = [&, x = x, which = which](S &s, R) {
+  Value places = placesOf(node, which, from[a]);
+  auto read = [&, x = x](S &s, R) {
     Places at = indices(s, 0, a);
-    at.push_back(fromEnd(s, s.at(which, indices(s, a, inner)), from[a]));
+    at.push_back(s.at(places, indices(s, a, inner)));
     llvm::append_range(at,
                        indices(s, a + inner, unsigned(from.size()) - a - 1));
     return s.at(x, at);
@@ -71,9 +101,14 @@ LogicalResult onhost::gatherElements(NodeContext &node) {
   const Shape &from = node.input(0)->shape, &by = node.input(1)->shape;
   if (by.size() != from.size())
     return node.refuse("its indices have another rank than its data");
-  auto read = [&, x = x, which = which](S &s, R) {
+  for (size_t d = 0; d < from.size(); ++d)
+    if (int64_t(d) != *axis && by[d] > from[d])
+      return node.refuse(formatv("its indices {0} do not fit its data {1}",
+                                 describe(by), describe(from)));
+  Value places = placesOf(node, which, from[*axis]);
+  auto read = [&, x = x](S &s, R) {
     Places at = indices(s, 0, unsigned(by.size()));
-    at[*axis] = fromEnd(s, s.at(which, at), from[*axis]);
+    at[*axis] = s.at(places, at);
     return s.at(x, at);
   };
   return give(node, 0, loops(node).each(by, elementOf(x), read),
@@ -94,13 +129,13 @@ LogicalResult onhost::gatherND(NodeContext &node) {
   Shape shape(by.begin(), by.end() - 1);
   shape.insert(shape.end(), from.begin() + batch + depth, from.end());
   unsigned outer = unsigned(by.size()) - 1;
-  auto read = [&, x = x, which = which](S &s, R) {
+  SmallVector<Value> places;
+  for (int64_t i = 0; i < depth; ++i)
+    places.push_back(placesOf(node, which, i, from[batch + i]));
+  auto read = [&, x = x](S &s, R) {
     Places at = indices(s, 0, unsigned(batch)), row = indices(s, 0, outer);
-    for (int64_t i = 0; i < depth; ++i) {
-      Places place = row;
-      place.push_back(s.whole(i));
-      at.push_back(fromEnd(s, s.at(which, place), from[batch + i]));
-    }
+    for (Value place : places)
+      at.push_back(s.at(place, row));
     llvm::append_range(at, indices(s, outer, unsigned(shape.size()) - outer));
     return s.at(x, at);
   };
@@ -158,6 +193,11 @@ LogicalResult onhost::scatterElements(NodeContext &node) {
   unsigned rank = unsigned(from.size()), axis = unsigned(*given);
   if (by.size() != rank || by != node.input(2)->shape)
     return node.refuse("its indices and updates do not fit its data");
+  for (unsigned i = 0; i < rank; ++i)
+    if (i != axis && by[i] > from[i])
+      return node.refuse(formatv("its indices {0} do not fit its data {1}",
+                                 describe(by), describe(from)));
+  Value places = placesOf(node, in->which, from[axis]);
   Value out = loops(node).fold(in->data, {by[axis]}, [&](S &s, R a) {
     // Updates may cover less than the data.
     Value inside;
@@ -169,8 +209,7 @@ LogicalResult onhost::scatterElements(NodeContext &node) {
         inside = inside ? s.both(inside, isIn) : isIn;
       }
     place[axis] = s.index(rank);
-    Value hit =
-        s.equal(fromEnd(s, s.at(in->which, place), from[axis]), s.index(axis));
+    Value hit = s.equal(s.at(places, place), s.index(axis));
     if (inside)
       hit = s.both(inside, hit);
     return s.select(hit, in->combine(s, a[0], s.at(in->updates, place)), a[0]);
@@ -194,6 +233,9 @@ LogicalResult onhost::scatterND(NodeContext &node) {
                                describe(node.input(2)->shape),
                                describe(expected)));
   const unsigned count = unsigned(tuples.size());
+  SmallVector<Value> places;
+  for (int64_t i = 0; i < depth; ++i)
+    places.push_back(placesOf(node, in->which, i, from[i]));
   if (tuples.empty())
     tuples = {1};
   Value out = loops(node).fold(in->data, tuples, [&](S &s, R a) {
@@ -201,11 +243,8 @@ LogicalResult onhost::scatterND(NodeContext &node) {
     llvm::append_range(update,
                        indices(s, unsigned(depth), rank - unsigned(depth)));
     Value fresh = in->combine(s, a[0], s.at(in->updates, update)), hit;
-    for (int64_t i = 0; i < depth; ++i) {
-      Places place = tuple;
-      place.push_back(s.whole(i));
-      Value same = s.equal(fromEnd(s, s.at(in->which, place), from[i]),
-                           s.index(unsigned(i)));
+    for (auto [i, place] : llvm::enumerate(places)) {
+      Value same = s.equal(s.at(place, tuple), s.index(unsigned(i)));
       hit = hit ? s.both(hit, same) : same;
     }
     return hit ? s.select(hit, fresh, a[0]) : fresh;
@@ -258,12 +297,20 @@ LogicalResult onhost::reverse(NodeContext &node) {
   unsigned rank = unsigned(node.input(0)->rank());
   if (rank < 2 || batch > 1 || time > 1 || batch == time)
     return node.refuse("its axes are not valid");
+  const Shape &from = node.input(0)->shape;
+  if (Loops::isReal(lengths) || node.input(1)->shape != Shape{from[batch]})
+    return node.refuse(formatv("its lengths {0} do not fit its input {1}",
+                               describe(node.input(1)->shape), describe(from)));
   int type = typeOf(node.input(0));
+  Loops l = loops(node);
+  Value counts = l.map({lengths}, l.whole(), [&](S &s, R a) {
+    return s.within(a[0], 0, from[time], "length");
+  });
   return give(node, 0,
               loops(node).each(node.input(0)->shape, elementOf(x),
                                [&](S &s, R) {
                                  Places at = indices(s, 0, rank);
-                                 Value n = s.at(lengths, {at[batch]});
+                                 Value n = s.at(counts, {at[batch]});
                                  Value mirrored =
                                      s.sub(s.sub(n, s.whole(1)), at[time]);
                                  at[time] = s.select(s.less(at[time], n),

@@ -108,22 +108,28 @@ LogicalResult onhost::concat(NodeContext &node) {
     return failure();
   SmallVector<Value> parts;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    Value v = hostValue(node, i);
-    if (!v)
+    const TensorRef &t = node.inputs[i];
+    if (!t)
+      return node.refuse(formatv("its input {0} is missing", i));
+    const bool isEmpty = elementCount(t->shape) == 0;
+    Value v = isEmpty ? Value() : hostValue(node, i);
+    if (!v && !isEmpty)
       return failure();
     Shape a = node.inputs[0]->shape, b = node.inputs[i]->shape;
     if (a.size() == b.size())
       a[*axis] = b[*axis] = 0;
-    if (a != b ||
-        Loops::isReal(v) != Loops::isReal(parts.empty() ? v : parts[0]))
+    if (a != b || HostTensor::isRealType(typeOf(t)) !=
+                      HostTensor::isRealType(typeOf(node.inputs[0])))
       return node.refuse(
           formatv("its inputs 0 and {0} differ in shape or element type", i));
-    if (node.inputs[i]->shape[*axis] > 0)
+    if (v)
       parts.push_back(v);
   }
   if (parts.empty())
     return node.refuse("all its inputs are empty");
-  return give(node, 0, loops(node).concat(parts, *axis),
+  return give(node, 0,
+              parts.size() == 1 ? parts.front()
+                                : loops(node).concat(parts, *axis),
               typeOf(node.inputs[0]));
 }
 

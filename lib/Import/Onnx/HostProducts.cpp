@@ -127,5 +127,5 @@ LogicalResult onhost::gemm(NodeContext &node) {
   v = scaled(v, alpha);
   if (c && beta != 0)
     v = computeBinary(node, "Add", v, scaled(c, beta), type);
-  return give(node, 0, v, type);
+  return give(node, 0, wrapped(node, v, type), type);
 }

@@ -82,8 +82,10 @@ LogicalResult onhost::reduce(NodeContext &node) {
     out = l.sum(each(x, square), *axes);
   else if (op == "ReduceL1")
     out = l.sum(each(x,
-                     [](S &s, R a) {
-                       return s.max(a[0], s.sub(s.number(0, a[0]), a[0]));
+                     [&](S &s, R a) {
+                       return isUnsigned(type)
+                                  ? a[0]
+                                  : s.max(a[0], s.sub(s.number(0, a[0]), a[0]));
                      }),
                 *axes);
   else if (op == "ReduceLogSum")
@@ -99,13 +101,15 @@ LogicalResult onhost::reduce(NodeContext &node) {
     int64_t n = 1;
     for (auto [size, flagged] : llvm::zip_equal(node.input(0)->shape, *axes))
       n *= flagged ? size : 1;
-    out = each(l.sum(x, *axes), [&](S &s, R a) {
-      return s.div(a[0], s.number(double(n), a[0]));
+    out = each(wrapped(node, l.sum(x, *axes), type), [&](S &s, R a) {
+      return s.div(a[0], s.number(double(n), a[0]), isUnsigned(type));
     });
   }
+  out = wrapped(node, out, type); // sums and products
   if (op == "ReduceL2")
     out = each(out, [&](S &s, R a) {
-      Value v = real ? a[0] : s.toReal(a[0]);
+      Value v =
+          real ? a[0] : s.toReal(a[0], isUnsigned(type), s.b.getF64Type());
       v = s.apply<math::SqrtOp>(v);
       return real ? v : s.toWhole(v);
     });
@@ -122,8 +126,9 @@ LogicalResult onhost::arg(NodeContext &node) {
   SmallVector<bool> axes(node.input(0)->rank(), false);
   axes[*axis] = true;
   Loops l = loops(node);
-  Value out = l.argMax(x, axes, node.getInt("select_last_index", 0) != 0,
-                       node.op() == "ArgMin");
+  Value out =
+      l.argMax(x, axes, node.getInt("select_last_index", 0) != 0,
+               node.op() == "ArgMin", isUnsigned(typeOf(node.input(0))));
   if (node.getInt("keepdims", 1) == 0)
     out = dropAxes(l, out, axes);
   return give(node, 0, out, TensorProto::INT64);
@@ -159,7 +164,8 @@ LogicalResult onhost::cumulate(NodeContext &node) {
         return s.select(counts, product ? s.mul(a[1], a[0]) : s.add(a[1], a[0]),
                         a[1]);
       });
-  return give(node, 0, out, typeOf(node.input(0)));
+  const int type = typeOf(node.input(0));
+  return give(node, 0, wrapped(node, out, type), type);
 }
 
 /// The rank of each element in its row: the number of elements

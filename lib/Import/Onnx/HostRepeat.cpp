@@ -156,6 +156,7 @@ LogicalResult Repetition::enter() {
   inner->function = node.state.function;
   inner->trips = std::max<int64_t>(node.state.trips, 1) * trips;
   inner->foldedElements = node.state.foldedElements;
+  inner->integersOnHost = node.state.integersOnHost;
   Place place(*inner, node.name, node.writtenOp);
   int input = 0;
   auto give = [&](TensorRef t) {
@@ -186,6 +187,7 @@ LogicalResult Repetition::enter() {
   for (size_t i = 0; i < body->nodes.size();)
     i = importExpansion(*inner, i);
   node.state.foldedElements = inner->foldedElements;
+  node.state.needsExactIntegers |= inner->needsExactIntegers;
   return success(refused.empty());
 }
 

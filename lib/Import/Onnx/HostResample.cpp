@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Resize and Upsample on the host, one axis after the other: the elements that
 // a position of the result reads, and their weights, are known at import.
+#include "Coordinates.h"
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -15,13 +16,6 @@ using llvm::formatv;
 using onnx::TensorProto;
 
 namespace {
-/// How a size is converted to another along one axis.
-struct Resampling {
-  std::string mode, coordinates, nearest;
-  double cubic = -0.75;
-  bool excludeOutside = false, antialias = false;
-  double roiBegin = 0, roiEnd = 1;
-};
 /// `count` taps for every position of the result.
 struct Taps {
   size_t count = 1;
@@ -29,29 +23,6 @@ struct Taps {
   std::vector<float> weight; ///< NaN marks the extrapolated value
 };
 } // namespace
-
-static double sourceOf(const Resampling &r, int64_t place, double scale,
-                       int64_t in, int64_t out) {
-  double x = double(place), n = double(in), m = double(out);
-  if (r.coordinates == "asymmetric")
-    return x / scale;
-  if (r.coordinates == "align_corners")
-    return m <= 1 ? 0 : x * (n - 1) / (m - 1);
-  if (r.coordinates == "pytorch_half_pixel")
-    return m <= 1 ? 0 : (x + 0.5) / scale - 0.5;
-  if (r.coordinates == "tf_half_pixel_for_nn")
-    return (x + 0.5) / scale;
-  if (r.coordinates == "tf_crop_and_resize")
-    return m > 1 ? r.roiBegin * (n - 1) +
-                       x * (r.roiEnd - r.roiBegin) * (n - 1) / (m - 1)
-                 : 0.5 * (r.roiBegin + r.roiEnd) * (n - 1);
-  double center = (x + 0.5) / scale - 0.5;
-  if (r.coordinates == "half_pixel_symmetric") {
-    double adjustment = m / (scale * n);
-    return n / 2 * (1 - adjustment) + center;
-  }
-  return center;
-}
 
 static double kernelOf(const Resampling &r, double d) {
   d = std::fabs(d);
@@ -63,27 +34,25 @@ static double kernelOf(const Resampling &r, double d) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-static Taps tapsOf(const Resampling &r, int64_t in, int64_t out, double scale) {
+static Taps tapsOf(const Resampling &r, int64_t in, int64_t out,
+                   const Ratio &ratio) {
   Taps taps;
-  bool nearest = r.mode == "nearest";
+  const SourceLine line(r, in, out, ratio);
+  const bool nearest = r.mode == "nearest";
+  const double scale = ratio.toDouble();
   double reach = r.mode == "cubic" ? 2 : 1;
   double shrink = r.antialias && scale < 1 ? scale : 1;
   reach /= shrink;
   if (!nearest)
     taps.count = size_t(std::ceil(2 * reach)) + 1;
   for (int64_t place = 0; place < out; ++place) {
-    double x = sourceOf(r, place, scale, in, out);
-    bool outside =
-        r.coordinates == "tf_crop_and_resize" && (x < 0 || x > double(in - 1));
+    const bool outside = line.isOutside(place);
     if (nearest) {
-      double at = r.nearest == "ceil"                ? std::ceil(x)
-                  : r.nearest == "floor"             ? std::floor(x)
-                  : r.nearest == "round_prefer_ceil" ? std::floor(x + 0.5)
-                                                     : std::ceil(x - 0.5);
-      taps.from.push_back(std::clamp<int64_t>(int64_t(at), 0, in - 1));
+      taps.from.push_back(*line.nearest(place));
       taps.weight.push_back(outside ? NAN : 1.f);
       continue;
     }
+    const double x = line.at(place);
     int64_t first = int64_t(std::floor(x - reach)) + 1;
     std::vector<double> w;
     double sum = 0;
@@ -118,28 +87,29 @@ static Resampling readResampling(const NodeContext &node, bool isOld) {
 }
 
 namespace {
-/// Which axes are resized, and how: scales or sizes, one of them empty, or both
-/// if an aspect ratio is kept.
+/// Which axes are resized, and how: scales or sizes, one of them empty. The
+/// ratio of all axes, if it is kept.
 struct Extents {
   std::vector<int64_t> axes;
   std::vector<double> scales, sizes, roi;
+  std::optional<Ratio> aspect;
 };
 } // namespace
 
 /// One scale for all axes, with which no size is larger (or none smaller) than
 /// requested.
 static void keepAspect(Extents &e, const Shape &from, bool isNotLarger) {
-  double best = 0;
+  Ratio best;
   for (auto [i, axis] : llvm::enumerate(e.axes)) {
-    double ratio = e.sizes[i] / double(from[axis]);
-    best = i == 0        ? ratio
-           : isNotLarger ? std::min(best, ratio)
-                         : std::max(best, ratio);
+    Ratio ratio = Ratio::of(int64_t(e.sizes[i]), from[axis]);
+    if (i == 0 || (isNotLarger ? ratio < best : best < ratio))
+      best = ratio;
   }
-  for (auto [i, axis] : llvm::enumerate(e.axes)) {
-    e.scales.push_back(best);
-    e.sizes[i] = std::floor(best * double(from[axis]) + 0.5);
-  }
+  using llvm::DynamicAPInt;
+  for (auto [i, axis] : llvm::enumerate(e.axes))
+    e.sizes[i] = double(int64_t(floorDiv(
+        best.num * DynamicAPInt(from[axis]) * 2 + best.den, best.den * 2)));
+  e.aspect = best;
 }
 
 /// The numbers in a constant input; none if it is absent or computed.
@@ -251,7 +221,11 @@ LogicalResult onhost::resize(NodeContext &node) {
   int type = typeOf(node.input(0));
   if (r.mode != "nearest" && !Loops::isReal(x))
     x = convertTo(node, x, type, TensorProto::FLOAT);
-  const auto &[axes, scales, sizes, roi] = *extents;
+  const auto &[axes, scales, sizes, roi, aspect] = *extents;
+  if (r.mode == "nearest" && !SourceLine::isMode(r.nearest))
+    return node.refuse(formatv("its nearest_mode is '{0}'", r.nearest),
+                       "round_prefer_floor, round_prefer_ceil, floor and ceil "
+                       "are defined");
   const bool isCrop = r.coordinates == "tf_crop_and_resize";
   for (auto [i, axis] : llvm::enumerate(axes)) {
     int64_t in = node.input(0)->shape[axis];
@@ -259,17 +233,21 @@ LogicalResult onhost::resize(NodeContext &node) {
     r.roiBegin = hasRoi ? roi[i] : 0;
     r.roiEnd = hasRoi ? roi[i + axes.size()] : 1;
     double extent = isCrop ? r.roiEnd - r.roiBegin : 1;
-    int64_t out =
-        sizes.empty()
-            ? int64_t(std::floor(double(in) * extent * scales[i] + 1e-6))
-            : int64_t(sizes[i]);
-    double scale = scales.empty() ? double(out) / double(in) : scales[i];
+    const double least = 0x1p-30, most = 0x1p30;
+    bool isGood = sizes.empty() ? scales[i] >= least && scales[i] <= most
+                                : sizes[i] >= 1 && sizes[i] <= most;
+    int64_t out = !isGood         ? 0
+                  : sizes.empty() ? scaledSize(in, extent * scales[i])
+                                  : int64_t(sizes[i]);
     Loops::Shape shape(Loops::shapeOf(x));
     shape[axis] = out;
-    if (out < 1 || !(scale > 0) || !elementCount(shape))
+    if (out < 1 || !elementCount(shape))
       return node.refuse(
           formatv("it resizes an axis of size {0} to {1}", in, out));
-    if (out != in || scale != 1 || isCrop)
+    const Ratio scale = aspect           ? *aspect
+                        : scales.empty() ? Ratio::of(out, in)
+                                         : Ratio::of(scales[i]);
+    if (out != in || scale.num != scale.den || isCrop)
       x = resampled(node, x, unsigned(axis), tapsOf(r, in, out, scale),
                     r.mode == "nearest");
   }

@@ -59,10 +59,14 @@ Value importer::hostValue(Place &place, const TensorRef &t, const Twine &what) {
   if (!v)
     return {};
   if (num::IntType integer = num::elementInt(v.getType())) {
+    if (!isExactInFloat({integer.getLo(), integer.getHi()}))
+      place.state.needsExactIntegers = true;
     v = quantStep(place, v, {false, {1.0}, {0}, -1, integer}, -1);
     return t->host =
                convertTo(place, v, TensorProto::FLOAT, TensorProto::INT64);
   }
+  if (t->whole && !isExactInFloat(*t->whole))
+    place.state.needsExactIntegers = true;
   if (t->whole)
     v = convertTo(place, v, TensorProto::FLOAT, TensorProto::INT64);
   return t->host = v;

@@ -117,6 +117,16 @@ static AffineExpr placeOf(Loops &l, const HostWindow &w, unsigned axis,
          l.dim(tapFirst + axis) * w.dilations[axis];
 }
 
+/// Refuses an attribute that says otherwise than the weights.
+static LogicalResult checkKernel(NodeContext &node, ArrayRef<int64_t> weights) {
+  auto given = node.getInts("kernel_shape");
+  if (!given || ArrayRef(*given) == weights.drop_front(2))
+    return success();
+  return node.refuse(formatv("its kernel_shape is {0}, its weights have {1}",
+                             describe(*given), describe(weights)),
+                     "make them one, or leave kernel_shape out");
+}
+
 /// The convolution of the current node without a bias, of reals or integers;
 /// null if refused.
 Value importer::convolved(NodeContext &node, Value x, Value w) {
@@ -129,6 +139,8 @@ Value importer::convolved(NodeContext &node, Value x, Value w) {
                         describe(from), describe(kernel)));
     return {};
   }
+  if (failed(checkKernel(node, kernel)))
+    return {};
   ArrayRef<int64_t> spatial = ArrayRef(from).drop_front(2);
   auto window = hostWindow(node, spatial, ArrayRef(kernel).drop_front(2));
   if (!window)
@@ -194,6 +206,8 @@ LogicalResult onhost::convTranspose(NodeContext &node) {
       from[1] != kernel[0] || from[1] % groups || !Loops::isReal(x))
     return node.refuse(formatv("its input {0} and weights {1} do not fit",
                                describe(from), describe(kernel)));
+  if (failed(checkKernel(node, kernel)))
+    return failure();
   unsigned n = unsigned(from.size()) - 2, rank = n + 2;
   auto list = [&](StringRef name, int64_t fallback, size_t count) {
     return node.getInts(name).value_or(std::vector<int64_t>(count, fallback));

@@ -12,9 +12,9 @@ using llvm::formatv;
 
 /// What would work instead of an operation that we don't have.
 static std::string remedyFor(StringRef op, StringRef domain) {
-  if (op == "If")
-    return "export the model with the branch that is taken alone (constants "
-           "folded), or compute both and choose with Where";
+  if (op == "Attention" && domain == "com.microsoft")
+    return "export the model with ONNX's own Attention (opset 23), or with "
+           "MatMul and Softmax";
   if (domain.contains("training"))
     return "export the model in inference mode";
   if (op.starts_with("QLinear"))

@@ -102,6 +102,9 @@ bool isTooLong(NodeContext &node, int64_t positions);
 mlir::Value spread(NodeContext &node, mlir::Value v, int64_t h, int64_t w,
                    bool channelOutermost);
 
+/// Between which numbers the reals of a tensor lie.
+RealInterval boundsOf(NodeContext &node, const TensorRef &t);
+
 std::optional<std::vector<double>> scaleValues(NodeContext &node, size_t i);
 /// Quantizers after `x`, as the node's result.
 llvm::LogicalResult applySteps(NodeContext &node, const TensorRef &x,

@@ -74,8 +74,9 @@ LogicalResult network::binary(NodeContext &node) {
   if (failed(node.requireReal(0)) || failed(node.requireReal(1)))
     return failure();
   TensorRef a = node.input(0), b = node.input(1);
-  if (node.op() == "Div" && b->isConstant() && b->constant->isReal() &&
-      llvm::is_contained(b->constant->reals, 0.0))
+  if (node.op() == "Div" && b->isConstant() &&
+      (llvm::is_contained(b->constant->reals, 0.0) ||
+       llvm::is_contained(b->constant->ints, 0)))
     return node.refuse("its divisor holds a zero");
   TensorRef out = emitBinaryTensors(node, node.op(), a, b);
   if (!out)
@@ -206,6 +207,9 @@ LogicalResult network::clip(NodeContext &node) {
     }
     if (std::isnan(bounds[i]))
       return node.refuse(formatv("its {0} is NaN", what));
+    if (node.input(0)->whole && double(float(bounds[i])) != bounds[i])
+      return node.refuse(
+          formatv("its {0} {1} is not exact in float32", what, bounds[i]));
   }
   if (failed(elementwise(node, node.input(0), node.f32,
                          [&](Value v, RankedTensorType t, bool) -> Value {

@@ -47,6 +47,7 @@ TensorRef importer::taken(NodeContext &node, const TensorRef &x, int64_t axis,
   out->shape[axis] = int64_t(indices.size());
   out->element = x->element;
   out->whole = x->whole;
+  out->onnx = x->onnx;
   if (!elementCount(out->shape) || *elementCount(out->shape) == 0) {
     node.refuse(
         formatv("its output would have the shape {0}", describe(out->shape)));

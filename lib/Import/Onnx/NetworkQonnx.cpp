@@ -65,8 +65,9 @@ num::IntType importer::qonnxType(MLIRContext *context, bool isSigned,
 
 /// A Quant that rounds x / scale + zero, expanded: real arithmetic around a
 /// quantizer without scale and zero point.
-static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
-  TensorRef x = node.input(0), scale = node.input(1), zero = node.input(2);
+static LogicalResult shiftedQuant(NodeContext &node, const TensorRef &x,
+                                  QuantStep step) {
+  TensorRef scale = node.input(1), zero = node.input(2);
   if (x->isConstant())
     return node.refuse(
         formatv("it rounds a constant after adding the zero point "
@@ -90,6 +91,126 @@ static LogicalResult shiftedQuant(NodeContext &node, QuantStep step) {
   return t ? node.setResult(0, t) : failure();
 }
 
+/// The float next to `bound` that a quantizer of this rounding takes to the
+/// code of `bound`, which float32 may not hold.
+static float codeBound(double bound, osa::Rounding rounding) {
+  auto near = float(bound);
+  using osa::Rounding;
+  bool mayBeAbove = true, mayBeBelow = true;
+  switch (rounding) {
+  case Rounding::Up:
+    mayBeAbove = false;
+    break;
+  case Rounding::Down:
+    mayBeBelow = false;
+    break;
+  case Rounding::TowardZero:
+    (bound > 0 ? mayBeBelow : mayBeAbove) = false;
+    break;
+  case Rounding::AwayFromZero:
+    (bound > 0 ? mayBeAbove : mayBeBelow) = false;
+    break;
+  default:
+    break;
+  }
+  if (double(near) > bound && !mayBeAbove)
+    return std::nextafter(near, -INFINITY);
+  if (double(near) < bound && !mayBeBelow)
+    return std::nextafter(near, INFINITY);
+  return near;
+}
+
+/// The element of a parameter that stands beside element `i` of `shape`; it
+/// broadcasts.
+static size_t besideElement(ArrayRef<int64_t> own, ArrayRef<int64_t> shape,
+                            int64_t i) {
+  int64_t at = 0, stride = 1;
+  for (size_t d = shape.size(), k = own.size(); d-- > 0 && k-- > 0;) {
+    if (own[k] != 1)
+      at += i % shape[d] * stride;
+    stride *= own[k];
+    i /= shape[d];
+  }
+  return size_t(at);
+}
+
+/// What a Quant with several bit widths rounds: what is beyond a width is
+/// brought to its last code, so that one width then rounds all alike. A width
+/// of 0 has the code 0. Null if refused.
+static TensorRef boundedByWidths(NodeContext &node,
+                                 const std::vector<double> &bits,
+                                 osa::Rounding rounding) {
+  TensorRef x = node.input(0);
+  auto scale = scaleValues(node, 1);
+  auto zero = node.constantReals(2, "zero point");
+  if (!scale || !zero)
+    return nullptr;
+  auto refuse = [&](std::string reason, std::string remedy) -> TensorRef {
+    node.refuse(std::move(reason), std::move(remedy));
+    return nullptr;
+  };
+  const Shape &ofBits = node.input(3)->shape, &ofScale = node.input(1)->shape,
+              &ofZero = node.input(2)->shape;
+  // The bounds vary as widths, scales and zero points do together.
+  auto shape = broadcast(ofBits, ofScale);
+  shape = shape ? broadcast(*shape, ofZero) : shape;
+  auto whole = shape ? broadcast(*shape, x->shape) : shape;
+  auto count =
+      whole == std::optional(x->shape) ? elementCount(*shape) : std::nullopt;
+  if (!count || *count > kMaxFoldedElements)
+    return refuse(formatv("its bit widths {0} do not fit {1}", describe(ofBits),
+                          describe(x->shape)),
+                  "give one, or one for each channel");
+  const bool isSigned = node.getInt("signed", 1) != 0,
+             narrow = node.getInt("narrow", 0) != 0;
+  auto low = std::make_shared<HostTensor>(),
+       high = std::make_shared<HostTensor>();
+  low->type = high->type = TensorProto::FLOAT;
+  low->shape = high->shape = *shape;
+  for (int64_t i = 0; i < *count; ++i) {
+    double s = (*scale)[besideElement(ofScale, *shape, i)],
+           z = (*zero)[besideElement(ofZero, *shape, i)],
+           width = bits[besideElement(ofBits, *shape, i)];
+    if (z != std::floor(z) || (width == 0 && z != 0))
+      return refuse(formatv("its zero point holds the value {0}", z),
+                    "whole numbers are supported, and 0 beside a bit "
+                    "width of 0");
+    if (isSigned && width == 1)
+      return refuse("one of its bit widths is 1, with a sign",
+                    "several bit widths are supported if none of them is "
+                    "a signed single bit");
+    double lo = 0, hi = 0;
+    if (width > 0) {
+      num::IntType type =
+          qonnxType(node.context, isSigned, narrow, unsigned(width));
+      lo = double(type.getLo());
+      hi = double(type.getHi());
+    }
+    low->reals.push_back(codeBound((lo - z) * s, rounding));
+    high->reals.push_back(codeBound((hi - z) * s, rounding));
+  }
+  TensorRef bounded;
+  if (x->isPlainConstant()) {
+    auto values = std::make_shared<HostTensor>(*x->constant);
+    for (auto [i, v] : llvm::enumerate(values->reals)) {
+      size_t at = besideElement(*shape, x->shape, int64_t(i));
+      v = std::clamp(v, low->reals[at], high->reals[at]);
+    }
+    bounded = constantTensor(node.context, values);
+  } else if (x->isConstant()) {
+    return refuse("it rounds a constant a second time, to several bit "
+                  "widths",
+                  "quantize the constant once");
+  } else {
+    bounded =
+        emitBinaryTensors(node, "Max", x, constantTensor(node.context, low));
+    bounded = bounded ? emitBinaryTensors(node, "Min", bounded,
+                                          constantTensor(node.context, high))
+                      : nullptr;
+  }
+  return bounded;
+}
+
 LogicalResult network::quant(NodeContext &node) {
   TensorRef x = node.input(0);
   if (failed(node.requireReal(0)))
@@ -100,15 +221,25 @@ LogicalResult network::quant(NodeContext &node) {
   auto scale = scaleValues(node, 1);
   auto zero = node.constantReals(2, "zero point"),
        bits = node.constantReals(3, "bit width");
-  if (bits &&
-      (bits->size() != 1 || bits->front() != std::floor(bits->front()) ||
-       bits->front() < 1 || bits->front() > 16)) {
-    node.refuse(formatv("its bit width is {0}{1}",
-                        bits->empty() ? 0.0 : bits->front(),
-                        bits->size() > 1 ? " and others" : ""),
-                "whole bit widths from 1 to 16, one per tensor, are supported");
+  // A constant is rounded once and for all, to codes that double holds.
+  const double most = x->isConstant() ? 48 : 16;
+  if (bits && bits->empty()) {
+    node.refuse("its bit width is empty");
     bits = std::nullopt;
   }
+  for (double width : bits.value_or(std::vector<double>()))
+    if (width != std::floor(width) || width < 0 || width > most ||
+        (width == 0 && bits->size() == 1)) {
+      node.refuse(
+          width == std::floor(width) && std::abs(width) < 1e6
+              ? formatv("its bit width is {0}", int64_t(width)).str()
+              : formatv("its bit width is {0}", width).str(),
+          formatv("whole bit widths from 1 to {0} are supported, and 0 for "
+                  "some of several channels",
+                  int(most)));
+      bits = std::nullopt;
+      break;
+    }
   std::string mode = node.getString("rounding_mode", "ROUND");
   std::optional<osa::Rounding> rounding = qonnxRounding(mode);
   if (!rounding)
@@ -118,6 +249,8 @@ LogicalResult network::quant(NodeContext &node) {
   if (!scale || !zero || !bits || !rounding)
     return failure();
   step.rounding = *rounding;
+  if (bits->size() > 1 && !(x = boundedByWidths(node, *bits, *rounding)))
+    return failure();
   // The scale's axis and the zero point's; one of them may be a single value.
   auto scaleAxis = channelAxis(node.input(1)->shape, x->rank());
   auto zeroAxis = channelAxis(node.input(2)->shape, x->rank());
@@ -145,7 +278,7 @@ LogicalResult network::quant(NodeContext &node) {
   }
   bool isSigned = node.getInt("signed", 1) != 0;
   bool narrow = node.getInt("narrow", 0) != 0;
-  unsigned width = unsigned(bits->front());
+  unsigned width = unsigned(*llvm::max_element(*bits));
   bool zeroFree =
       llvm::all_of(step.zeroPoint, [](int64_t z) { return z == 0; });
   if (isSigned && width == 1) {
@@ -165,7 +298,7 @@ LogicalResult network::quant(NodeContext &node) {
                 step.rounding == osa::Rounding::Down ||
                 (step.rounding == osa::Rounding::HalfEven && even);
   if (!zeroFree && !shifts)
-    return shiftedQuant(node, step);
+    return shiftedQuant(node, x, step);
   QuantStep back = step;
   back.quantize = false;
   return applySteps(node, x, {step, back});

@@ -246,12 +246,18 @@ LogicalResult network::dequantizeLinear(NodeContext &node) {
     return node.refuse("its input 0 is missing");
   QuantStep step;
   step.type = dyn_cast_or_null<num::IntType>(x->element);
+  if (!step.type && !x->isConstant() && x->element != node.f32 &&
+      wholeRange(typeOf(x)))
+    return node.refuse(
+        formatv("its input, {0}, is quantized anew in each frame",
+                typeName(typeOf(x))),
+        "give --calibration DATA or --number-format 'fixed<I,F>': then its "
+        "activations get one scale for all frames, and its weights keep their "
+        "codes");
   if (!step.type) {
-    std::string have = x->constant              ? typeName(x->constant->type)
-                       : x->element == node.f32 ? "float"
-                                                : "indices";
-    return node.refuse(formatv("its input has the element type {0}", have),
-                       "integers of 8, 16 and 32 bits are supported");
+    return node.refuse(
+        formatv("its input has the element type {0}", typeName(typeOf(x))),
+        "integers of 8, 16 and 32 bits are supported");
   }
   if (TensorRef zero = node.input(2);
       zero && zero->constant && zero->constant->type != typeOf(x) &&
@@ -336,6 +342,11 @@ TensorRef importer::rounded(NodeContext &node, const TensorRef &x,
   (last ? out->last : out->plain) = v;
   out->whole = bounds;
   return out;
+}
+
+RealInterval importer::boundsOf(NodeContext &node, const TensorRef &t) {
+  Value v = t->last ? t->last : plain(node, t);
+  return v ? node.state.bounds.of(v) : RealInterval();
 }
 
 LogicalResult network::roundToWhole(NodeContext &node) {

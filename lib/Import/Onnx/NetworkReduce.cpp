@@ -73,6 +73,8 @@ LogicalResult network::reduce(NodeContext &node) {
     seen |= ownGone[d] && own[d] > 1;
     view[ownGone[d] ? 2 : seen ? 3 : 1] *= own[d];
   }
+  if (isTooLong(node, view[2]))
+    return failure();
   if (!neighbors)
     v = transpose(node, v, order);
   v = reshape(node, v, view);

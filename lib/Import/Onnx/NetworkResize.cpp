@@ -2,6 +2,7 @@
 // Resize and Upsample: nearest neighbors are gathers along an axis; linear
 // interpolation by whole factors is a convolution whose output channels are the
 // positions between two inputs.
+#include "Coordinates.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -11,43 +12,6 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
 using llvm::formatv;
-
-namespace {
-/// How a position of the output maps to one of the input, as ONNX defines it.
-struct Coordinates {
-  std::string mode;
-  int64_t in, out;
-  float scale;
-
-  /// In float32, as ONNX Runtime computes it.
-  float at(int64_t x) const {
-    if (mode == "asymmetric")
-      return float(x) / scale;
-    if (mode == "align_corners")
-      return out == 1 ? 0 : float(x) * float(in - 1) / float(out - 1);
-    if (mode == "pytorch_half_pixel" && out <= 1)
-      return 0;
-    float half = (float(x) + 0.5f) / scale - 0.5f;
-    if (mode == "half_pixel_symmetric") {
-      float adjustment = float(out) / (scale * float(in));
-      return float(in) / 2 * (1 - adjustment) + half;
-    }
-    return half;
-  }
-};
-
-std::optional<float> nearestOf(float x, StringRef mode) {
-  if (mode == "round_prefer_floor")
-    return std::ceil(x - 0.5f);
-  if (mode == "round_prefer_ceil")
-    return std::floor(x + 0.5f);
-  if (mode == "floor")
-    return std::floor(x);
-  if (mode == "ceil")
-    return std::ceil(x);
-  return std::nullopt;
-}
-} // namespace
 
 Value importer::scalar(NodeContext &node, double value) {
   auto attr = DenseElementsAttr::get(tensorType({}, node.f32), float(value));
@@ -130,7 +94,8 @@ namespace {
 struct Resizing {
   std::string mode, nearest, coordinates;
   std::vector<double> scales;
-  Shape sizes; ///< of the result
+  Shape sizes;         ///< of the result
+  bool bySize = false; ///< the file gives these, not the scales
 };
 } // namespace
 
@@ -148,8 +113,9 @@ static LogicalResult readMode(NodeContext &node, bool isUpsample, Resizing &r) {
                                     "pytorch_half_pixel",
                                     "half_pixel_symmetric", "half_pixel"};
   static const StringRef modes[] = {"nearest", "linear", "bilinear"};
-  if (llvm::is_contained(known, r.coordinates) && nearestOf(0, r.nearest) &&
-      llvm::is_contained(modes, r.mode) && node.getInt("antialias", 0) == 0 &&
+  if (llvm::is_contained(known, r.coordinates) &&
+      SourceLine::isMode(r.nearest) && llvm::is_contained(modes, r.mode) &&
+      node.getInt("antialias", 0) == 0 &&
       node.getString("keep_aspect_ratio_policy", "stretch") == "stretch")
     return success();
   return node.refuse(formatv("its mode is '{0}' with '{1}', '{2}'", r.mode,
@@ -198,7 +164,8 @@ static LogicalResult readSizes(NodeContext &node, bool isUpsample,
       return failure();
     good = setAxes(node, r.sizes, *values);
     for (size_t i = 0; i < rank; ++i)
-      r.scales[i] = double(float(r.sizes[i]) / float(from[i]));
+      r.scales[i] = double(r.sizes[i]) / double(from[i]);
+    r.bySize = true;
   } else {
     auto values = node.constantReals(isUpsample ? 1 : 2, "list of scales");
     if (!values)
@@ -210,7 +177,7 @@ static LogicalResult readSizes(NodeContext &node, bool isUpsample,
                                describe(from)));
   if (!bySize)
     for (size_t i = 0; i < rank; ++i)
-      r.sizes[i] = int64_t(std::floor(double(from[i]) * r.scales[i]));
+      r.sizes[i] = scaledSize(from[i], r.scales[i]);
   if (!elementCount(r.sizes) || *elementCount(r.sizes) == 0)
     return node.refuse(
         formatv("its output would have the shape {0}", describe(r.sizes)));
@@ -224,13 +191,14 @@ static LogicalResult resizeNearest(NodeContext &node, const Resizing &r) {
     int64_t from = x->shape[axis], to = r.sizes[axis];
     if (to == from && r.scales[axis] == 1)
       continue;
-    Coordinates c{r.coordinates, from, to, float(r.scales[axis])};
+    Resampling how{r.mode, r.coordinates, r.nearest};
+    SourceLine line(how, from, to,
+                    r.bySize ? Ratio::of(to, from) : Ratio::of(r.scales[axis]));
     if (isTooLong(node, to))
       return failure();
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < to; ++i)
-      indices.push_back(std::clamp<int64_t>(
-          int64_t(*nearestOf(c.at(i), r.nearest)), 0, from - 1));
+      indices.push_back(*line.nearest(i));
     if (!(out = taken(node, out, int64_t(axis), indices)))
       return failure();
   }

@@ -204,9 +204,12 @@ LogicalResult network::concat(NodeContext &node) {
   Shape shape = node.inputs[0]->shape;
   shape[*axis] = 0;
   bool last = false;
+  SmallVector<TensorRef> parts; // those that hold something
   for (auto [i, t] : llvm::enumerate(node.inputs)) {
     if (!t || !t->element || t->element.isInteger(64))
       return node.requireReal(i);
+    if (t->rank() == rank && t->shape[*axis] > 0)
+      parts.push_back(t);
     Shape other = t->shape;
     if (other.size() != rank || t->element != node.inputs[0]->element)
       return node.refuse(
@@ -221,8 +224,10 @@ LogicalResult network::concat(NodeContext &node) {
                   describe(node.inputs[0]->shape), describe(t->shape), *axis));
     last |= t->last && !t->isConstant() && t->hasChannelsLast();
   }
+  if (parts.size() == 1)
+    return passThrough(node, parts.front());
   SmallVector<Value> values;
-  for (const TensorRef &t : node.inputs) {
+  for (const TensorRef &t : parts) {
     values.push_back(last ? channelsLast(node, t) : plain(node, t));
     if (!values.back())
       return failure();
@@ -335,12 +340,13 @@ LogicalResult network::dropout(NodeContext &node) {
 }
 
 /// A cast of reals, which may be whole numbers. ONNX truncates reals towards
-/// zero; values outside an integer type are undefined there, and saturate
-/// here. Integers that would wrap around are refused.
+/// zero. Only where the type holds whatever may come does the network stand for
+/// it: elsewhere the host's integers wrap around.
 static LogicalResult castReal(NodeContext &node, const TensorRef &x, int to) {
   auto same = std::make_shared<GraphTensor>(*x);
   same->whole.reset();
   same->host = {};
+  same->onnx = 0;
   if (HostTensor::isRealType(to))
     return node.setResult(0, same);
   std::pair<int64_t, int64_t> bounds = kWideIntegers;
@@ -350,18 +356,28 @@ static LogicalResult castReal(NodeContext &node, const TensorRef &x, int to) {
     return node.refuse(formatv("it casts an activation to {0}", typeName(to)),
                        "casts to floats and to integers of 8 to 64 bits are "
                        "supported");
+  if (node.state.integersOnHost)
+    return node.refuse("the host computes the model's integers, which float32 "
+                       "does not hold");
+  RealInterval range =
+      x->whole ? RealInterval{double(x->whole->first), double(x->whole->second)}
+               : boundsOf(node, x);
+  if (!range.isWithin(double(bounds.first), double(bounds.second)))
+    return node.refuse(
+        formatv("it casts numbers from {0} to {1} to {2}, which does not hold "
+                "them all",
+                range.lo, range.hi, typeName(to)),
+        "put a Clip, or a quantizer, before it");
   if (!x->whole) {
     TensorRef out = rounded(node, x, osa::Rounding::TowardZero, bounds);
-    return out ? node.setResult(0, out) : failure();
+    if (!out)
+      return failure();
+    out->onnx = to;
+    out->whole = {int64_t(std::floor(range.lo)), int64_t(std::ceil(range.hi))};
+    return node.setResult(0, out);
   }
-  auto [lo, hi] = *x->whole;
-  if (lo < bounds.first || hi > bounds.second)
-    return node.refuse(
-        formatv("it casts integers between {0} and {1} to {2}, where "
-                "some would wrap around",
-                lo, hi, typeName(to)),
-        "put a Clip before it");
   same->whole = x->whole;
+  same->onnx = to;
   return node.setResult(0, same);
 }
 
@@ -374,9 +390,14 @@ LogicalResult network::castOp(NodeContext &node) {
   if (x->element == node.f32 && !x->isConstant())
     return castReal(node, x, to);
   if ((x->element == node.f32 && to == TensorProto::FLOAT) ||
-      (integer && integer == integerType(node.context, to)) ||
-      (x->element == node.builder.getI64Type() && to == TensorProto::INT64))
+      (integer && integer == integerType(node.context, to)))
     return passThrough(node, x);
+  if (x->element == node.builder.getI64Type() && to == TensorProto::INT64) {
+    // The host holds narrower integers in as many bits.
+    auto same = std::make_shared<GraphTensor>(*x);
+    same->onnx = to;
+    return node.setResult(0, same);
+  }
   if (integer && to == TensorProto::FLOAT && integer.getWidth() <= 24)
     return applySteps(node, x, {{false, {1.0}, {0}, -1, integer}});
   return node.refuse(formatv("it casts an activation to {0}", typeName(to)),

@@ -147,6 +147,8 @@ static llvm::ArrayRef<OnnxOperation> operations() {
       Op("Hardmax", {1, 1}, nullptr, onhost::softmax, {kAxis}, KeepsNumbers),
       Op("Identity", {1, 1}, network::identity, nullptr, {},
          KeepsIntegers | KeepsNumbers),
+      Op("If", {1, 1, kAny}, nullptr, onhost::branch,
+         {kElseBranch, kThenBranch}),
       Op("InstanceNormalization", {3, 3}, nullptr, onhost::groupNormalization,
          {kEpsilon}, KeepsShape),
       Op("IntQuant", {4, 4}, network::quant, nullptr,
@@ -348,6 +350,9 @@ const OnnxOperation *importer::findOperation(const Node &node) {
   StringRef domain = node.proto.domain();
   bool isStandard =
       domain.empty() || domain == "ai.onnx" || domain == "com.microsoft";
+  // It shares only the name with ONNX's.
+  if (domain == "com.microsoft" && node.op() == "Attention")
+    return nullptr;
   if (!found || !(found->has(Qonnx) ? isQonnxDomain(domain) : isStandard))
     return nullptr;
   return found;

@@ -78,7 +78,8 @@ static Outcome tryNetwork(NodeContext &node, const OnnxOperation &operation) {
     return Outcome::Declined;
   }
   bool done = succeeded(prepareWhole(node, operation)) &&
-              succeeded(operation.network(node));
+              succeeded(operation.network(node)) &&
+              succeeded(propagateWhole(node, operation));
   return done ? Outcome::Built : Outcome::Declined;
 }
 
@@ -135,8 +136,6 @@ static bool enterResults(NodeContext &node, const OnnxOperation &operation,
   settleTypes(node);
   if (onHost)
     foldResults(node);
-  else if (node.refusals.empty())
-    propagateWhole(node, operation);
   for (auto [name, t] : llvm::zip_equal(node.proto.output(), node.results))
     if (t)
       node.state.tensors[name] = t;
@@ -169,7 +168,7 @@ static void settle(NodeContext &node, const OnnxOperation *operation,
 
 void importer::importNode(ImportState &state, const Node &file, Sides sides,
                           Refusals &refusals) {
-  if (readsBounds(state, file))
+  if (file.op() != "If" && readsBounds(state, file))
     importBounded(state, file, sides, refusals);
   else
     importPlain(state, file, sides, refusals);

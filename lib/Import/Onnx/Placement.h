@@ -50,6 +50,8 @@ void judgeAttributes(NodeContext &node, const OnnxOperation &operation,
 /// constants used with a tensor of whole numbers real, exactly.
 llvm::LogicalResult prepareWhole(NodeContext &node,
                                  const OnnxOperation &operation);
-/// Marks the results that are whole numbers, given the inputs.
-void propagateWhole(NodeContext &node, const OnnxOperation &operation);
+/// Marks the results that are whole numbers, given the inputs; refuses those
+/// that may not fit their type.
+llvm::LogicalResult propagateWhole(NodeContext &node,
+                                   const OnnxOperation &operation);
 } // namespace rhizome::importer

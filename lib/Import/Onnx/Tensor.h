@@ -59,6 +59,12 @@ using TensorRef = std::shared_ptr<GraphTensor>;
 constexpr std::pair<int64_t, int64_t> kWideIntegers{-(int64_t(1) << 47),
                                                     (int64_t(1) << 47) - 1};
 
+/// Whole numbers from −2^24 to 2^24 are exact in float32, sums included.
+constexpr int64_t kExactInFloat = int64_t(1) << 24;
+inline bool isExactInFloat(std::pair<int64_t, int64_t> bounds) {
+  return bounds.first >= -kExactInFloat && bounds.second <= kExactInFloat;
+}
+
 //===----------------------------------------------------------------------===//
 // Element types
 //===----------------------------------------------------------------------===//

@@ -43,17 +43,17 @@ static std::vector<std::vector<StringRef>> lastReads(const Graph &graph) {
   return of;
 }
 
-OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
-                                            const Graph &graph,
-                                            StringRef directory,
-                                            const ImportOptions &options,
-                                            Refusals &refusals) {
+OwningOpRef<ModuleOp>
+importer::importGraph(MLIRContext *context, const Graph &graph,
+                      StringRef directory, const ImportOptions &options,
+                      Refusals &refusals, bool &needsExactIntegers) {
   context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
                        arith::ArithDialect, linalg::LinalgDialect,
                        math::MathDialect, scf::SCFDialect,
                        tensor::TensorDialect>();
   const size_t before = refusals.size();
   ImportState state(context, graph, directory, options, refusals);
+  state.integersOnHost = options.integersOnHost;
   OpBuilder &builder = state.builder;
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   builder.setInsertionPointToEnd(module->getBody());
@@ -70,6 +70,7 @@ OwningOpRef<ModuleOp> importer::importGraph(MLIRContext *context,
       for (StringRef name : std::exchange(dead[i], {}))
         state.tensors.erase(name);
   returnOutputs(state, arguments);
+  needsExactIntegers = state.needsExactIntegers;
   if (refusals.size() == before)
     verifyModule(*module, refusals);
   return module;

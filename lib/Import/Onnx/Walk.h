@@ -8,12 +8,13 @@
 
 namespace rhizome::importer {
 /// Builds the graph's inputs, nodes and outputs. If there are refusals,
-/// including earlier ones, the module must not be used.
-mlir::OwningOpRef<mlir::ModuleOp> importGraph(mlir::MLIRContext *context,
-                                              const Graph &graph,
-                                              llvm::StringRef directory,
-                                              const ImportOptions &options,
-                                              Refusals &refusals);
+/// including earlier ones, the module must not be used. `needsExactIntegers`
+/// tells whether some integers are not exact unless the host computes them
+/// (ImportOptions::integersOnHost).
+mlir::OwningOpRef<mlir::ModuleOp>
+importGraph(mlir::MLIRContext *context, const Graph &graph,
+            llvm::StringRef directory, const ImportOptions &options,
+            Refusals &refusals, bool &needsExactIntegers);
 
 /// For a file with an unsupported opset: the unsupported operations.
 void judgeOperations(mlir::MLIRContext *context, const Graph &graph,

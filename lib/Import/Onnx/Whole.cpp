@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Integers that the network represents as reals: which operations accept them,
 // and the bounds of their results.
+#include "Network.h"
 #include "Placement.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace rhizome;
@@ -39,6 +41,7 @@ static LogicalResult liftIntegers(NodeContext &node) {
     auto out = std::make_shared<GraphTensor>();
     out->shape = host->shape;
     out->element = node.f32;
+    out->onnx = t->constant->type;
     auto [lo, hi] = std::minmax_element(host->ints.begin(), host->ints.end());
     if (lo != host->ints.end())
       out->whole = {*lo, *hi};
@@ -54,6 +57,9 @@ LogicalResult importer::prepareWhole(NodeContext &node,
                                      const OnnxOperation &operation) {
   if (!hasWhole(node))
     return success();
+  if (node.state.integersOnHost && operation.has(ComputesIntegers))
+    return node.refuse("the host computes the model's integers, which float32 "
+                       "does not hold");
   constexpr unsigned takes =
       KeepsIntegers | ComputesIntegers | DecidesOnIntegers;
   for (auto [i, t] : llvm::enumerate(node.inputs))
@@ -72,23 +78,59 @@ void importer::setWhole(NodeContext &node, std::pair<int64_t, int64_t> bounds) {
   TensorRef &out = node.results[0];
   out = std::make_shared<GraphTensor>(*out);
   out->whole = bounds;
+  auto from = llvm::find_if(node.inputs,
+                            [](const TensorRef &t) { return t && t->whole; });
+  if (from != node.inputs.end())
+    out->onnx = typeOf(*from);
 }
 
-void importer::propagateWhole(NodeContext &node,
-                              const OnnxOperation &operation) {
+/// What an operation on whole numbers gives, if the type holds it all: the
+/// network's reals do not wrap around.
+static LogicalResult settleComputed(NodeContext &node, int type) {
+  auto holds = wholeRange(type);
+  RealInterval range = boundsOf(node, node.results[0]);
+  const double low = double(
+                   std::max(holds ? holds->first : 0, kWideIntegers.first)),
+               high = double(
+                   std::min(holds ? holds->second : 0, kWideIntegers.second));
+  if (!holds || !range.isWithin(low, high))
+    return node.refuse(formatv("its results from {0} to {1} may wrap around in "
+                               "{2}",
+                               range.lo, range.hi, typeName(type)),
+                       "put a Clip before it");
+  const std::pair<int64_t, int64_t> bounds(std::floor(range.lo),
+                                           std::ceil(range.hi));
+  setWhole(node, bounds);
+  const TensorRef &out = node.results[0];
+  Value v = out->last ? out->last : out->plain;
+  if (Operation *op = v ? v.getDefiningOp() : nullptr;
+      op && !isExactInFloat(bounds))
+    op->setAttr(kWideIntegersAttr, node.builder.getUnitAttr());
+  return success();
+}
+
+LogicalResult importer::propagateWhole(NodeContext &node,
+                                       const OnnxOperation &operation) {
   bool isKept = operation.has(KeepsIntegers);
-  if (node.results.empty() || (!isKept && !operation.has(ComputesIntegers)))
-    return;
+  if (node.results.empty() || !node.results[0] ||
+      (!isKept && !operation.has(ComputesIntegers)))
+    return success();
   std::optional<std::pair<int64_t, int64_t>> bounds;
+  int type = 0;
   for (const TensorRef &t : node.inputs)
-    if (t && t->whole)
+    if (t && t->whole) {
       bounds = {std::min(bounds ? bounds->first : 0, t->whole->first),
                 std::max(bounds ? bounds->second : 0, t->whole->second)};
+      type = typeOf(t);
+    }
+  if (bounds && !isKept)
+    return settleComputed(node, type);
   if (bounds)
-    setWhole(node, isKept ? *bounds : kWideIntegers);
-  // Indices that were only moved keep the file's element type.
-  const TensorRef &out = node.results[0];
-  if (isKept && out && node.input(0) && out != node.input(0) &&
-      out->element == node.builder.getI64Type())
-    out->onnx = node.input(0)->onnx;
+    setWhole(node, *bounds);
+  // Integers that were only moved keep the file's element type.
+  const TensorRef &out = node.results[0], in = node.input(0);
+  if (isKept && in && out != in && !out->onnx &&
+      !HostTensor::isRealType(typeOf(in)))
+    out->onnx = typeOf(in);
+  return success();
 }

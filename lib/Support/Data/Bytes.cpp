@@ -84,13 +84,35 @@ static float toFloat(const llvm::fltSemantics &semantics, uint16_t bits) {
   return value.convertToFloat();
 }
 
+uint64_t data::memoryOf(const NamedTensor &tensor) {
+  return tensor.tensor.ints.size() * sizeof(int64_t) +
+         tensor.tensor.floats.size() * sizeof(float) +
+         tensor.doubles.size() * sizeof(double);
+}
+
+llvm::Error data::tooLarge(const Input &input) {
+  return input.fail("it would take more than " +
+                        llvm::Twine(kMostDataBytes >> 30) + " GiB of memory",
+                    "split it");
+}
+
+/// Of an element in memory.
+static unsigned heldBytes(Element element) {
+  return element < Element::F16    ? sizeof(int64_t)
+         : element == Element::F64 ? sizeof(float) + sizeof(double)
+                                   : sizeof(float);
+}
+
 llvm::Expected<NamedTensor>
 data::decode(const Input &input, llvm::StringRef payload, Element element,
-             std::vector<int64_t> shape, bool bigEndian) {
+             std::vector<int64_t> shape, bool bigEndian, unsigned copies) {
   unsigned size = elementBytes(element);
   auto count = checkedCount(input, shape, payload.size(), size);
   if (!count)
     return count.takeError();
+  if (uint64_t(*count) * heldBytes(element) * copies + input.owned >
+      uint64_t(kMostDataBytes))
+    return tooLarge(input);
   NamedTensor out;
   Tensor &tensor = out.tensor;
   tensor.shape = std::move(shape);
@@ -98,6 +120,8 @@ data::decode(const Input &input, llvm::StringRef payload, Element element,
   tensor.isFloat = element >= Element::F16;
   (tensor.isFloat ? tensor.floats.reserve(*count)
                   : tensor.ints.reserve(*count));
+  if (element == Element::F64)
+    out.doubles.reserve(*count);
   for (int64_t i = 0; i < *count; ++i) {
     const char *at = payload.data() + i * size;
     switch (element) {
@@ -166,15 +190,21 @@ llvm::Expected<std::string> data::gunzip(const Input &input) {
   std::string out;
   std::vector<char> chunk(1 << 16);
   int status = Z_OK;
-  while (status == Z_OK && out.size() <= kMostBytes) {
+  // Half of the memory: a tensor is made of it.
+  constexpr uint64_t kMost = kMostDataBytes / 2;
+  bool fits = true;
+  while (status == Z_OK && fits) {
     stream.next_out = reinterpret_cast<Bytef *>(chunk.data());
     stream.avail_out = chunk.size();
     status = inflate(&stream, Z_NO_FLUSH);
-    out.append(chunk.data(), chunk.size() - stream.avail_out);
+    const size_t count = chunk.size() - stream.avail_out;
+    fits = out.size() + count <= kMost;
+    if (fits) // growing doubles the room
+      out.append(chunk.data(), count);
   }
   inflateEnd(&stream);
-  if (out.size() > kMostBytes)
-    return input.fail("it unpacks to more than 2 GiB", "split it");
+  if (!fits)
+    return tooLarge(input);
   if (status != Z_STREAM_END)
     return input.fail("its gzip stream is damaged or ends too early");
   return out;

@@ -283,26 +283,49 @@ FrameSource::open(llvm::StringRef path, InputSpec spec,
                         "JPEG image");
     return source;
   }
-  auto arrays = readArrays(path);
-  if (!arrays)
-    return arrays.takeError();
-  auto index = selectArray(input, *arrays, source.spec.name);
-  if (!index)
-    return index.takeError();
-  source.data = std::move((*arrays)[*index]);
+  auto npy = NpyFile::open(path);
+  if (!npy)
+    return npy.takeError();
+  source.file = std::move(*npy);
+  if (!source.file) {
+    auto arrays = readArrays(path);
+    if (!arrays)
+      return arrays.takeError();
+    auto index = selectArray(input, *arrays, source.spec.name);
+    if (!index)
+      return index.takeError();
+    source.data = std::move((*arrays)[*index]);
+  }
   if (source.steps && !source.steps->empty() && !source.data.isImage)
     return input.fail(source.steps->option() +
                           " is for PNG and JPEG images, but it holds an array",
                       "leave " + source.steps->option() + " out");
-  source.count = source.data.isImage
-                     ? 1
-                     : framesIn(source.data.tensor.shape, source.spec.shape);
-  if (source.count == 0)
-    return input.fail("it holds " + toString(source.data.tensor.shape) + ", '" +
-                          source.spec.name + "' takes " +
-                          toString(source.spec.shape),
-                      "give frames of that shape, stacked along a first axis");
+  if (llvm::Error error = source.countFrames())
+    return std::move(error);
   return source;
+}
+
+llvm::Expected<FrameSource> FrameSource::of(NamedTensor array, std::string name,
+                                            InputSpec spec) {
+  FrameSource source;
+  source.spec = std::move(spec);
+  source.path = std::move(name);
+  source.data = std::move(array);
+  if (llvm::Error error = source.countFrames())
+    return std::move(error);
+  return source;
+}
+
+llvm::Error FrameSource::countFrames() {
+  const std::vector<int64_t> &shape =
+      file ? file->header().shape : data.tensor.shape;
+  count = data.isImage ? 1 : framesIn(shape, spec.shape);
+  if (count == 0)
+    return Input{path, ""}.fail(
+        "it holds " + toString(shape) + ", '" + spec.name + "' takes " +
+            toString(spec.shape),
+        "give frames of that shape, stacked along a first axis");
+  return llvm::Error::success();
 }
 
 llvm::Expected<Tensor> FrameSource::frame(size_t i) const {
@@ -319,9 +342,15 @@ llvm::Expected<Tensor> FrameSource::frame(size_t i) const {
   }
   if (data.isImage)
     return fromImage(data, path);
+  size_t n = product(spec.shape);
+  if (file) {
+    auto read = file->read(i * n, n);
+    if (!read)
+      return read.takeError();
+    return finish(std::move(read->tensor), read->isPixels, path, read->doubles);
+  }
   Tensor part;
   part.isFloat = data.tensor.isFloat;
-  size_t n = product(spec.shape);
   auto cut = [&](const auto &from, auto &to) {
     to.assign(from.begin() + i * n, from.begin() + (i + 1) * n);
   };

@@ -100,12 +100,20 @@ static std::string rawOf(const onnx::TensorProto &proto, Element element) {
 }
 
 llvm::Expected<NamedTensor> data::readTensorProto(const Input &input) {
+  // A number of one byte takes up to 32 until it is an element.
+  if (input.bytes.size() > size_t(kMostDataBytes) / 16)
+    return tooLarge(input);
   onnx::TensorProto proto;
-  if (input.bytes.size() > size_t(INT_MAX) ||
-      !proto.ParseFromArray(input.bytes.data(), int(input.bytes.size())))
+  if (!proto.ParseFromArray(input.bytes.data(), int(input.bytes.size())))
     return input.fail(
         "its kind is unknown, and it is not an ONNX tensor either",
         "give .npy, .npz, .pb, idx(.gz), PNG or JPEG");
+  // 21 and 22 are newer than our protobuf classes.
+  if (int type = proto.data_type(); type == 21 || type == 22)
+    return input.fail(
+        llvm::Twine("its elements are ") + (type == 22 ? "int4" : "uint4") +
+            ", two of which share a byte",
+        llvm::Twine("store it as ") + (type == 22 ? "int8" : "uint8"));
   std::optional<Element> element = elementOf(proto.data_type());
   if (!element)
     return input.fail("the ONNX element type " +

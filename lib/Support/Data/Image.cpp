@@ -3,6 +3,7 @@
 // (no gamma). Both libraries use longjmp on errors; therefore the decoders
 // keep everything that must be freed outside the function that is left.
 #include "Bytes.h"
+#include "llvm/Support/Endian.h"
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +14,9 @@ using namespace rhizome;
 using namespace rhizome::data;
 
 namespace {
+/// Of an image; each takes a byte, then an integer of a tensor.
+constexpr uint64_t kMostValues = uint64_t(1) << 27;
+
 /// The output of a decoder; it survives a longjmp.
 struct Pixels {
   int64_t height = 0, width = 0, channels = 0;
@@ -20,13 +24,17 @@ struct Pixels {
   std::vector<uint8_t *> rows;
   std::string message;
 
-  /// Allocates the image, unless `fileBytes` is too small for it:
-  /// neither format compresses by more than about 1,000 to 1.
-  bool allocate(size_t fileBytes) {
-    if (height < 1 || width < 1 || height > 65535 || width > 65535 ||
-        uint64_t(height * width * channels) > 4096 * uint64_t(fileBytes)) {
+  /// Allocates the image, unless `packedBytes`, those of its pixels alone, are
+  /// too few for it: neither format compresses by more than about 1,000 to 1.
+  bool allocate(uint64_t packedBytes) {
+    bool isLarge = height < 1 || width < 1 || height > 65535 || width > 65535;
+    const uint64_t values =
+        isLarge ? 0 : uint64_t(height) * uint64_t(width) * uint64_t(channels);
+    isLarge |= values > kMostValues;
+    if (isLarge || values > 4096 * packedBytes) {
       message = "its header states " + std::to_string(width) + " x " +
-                std::to_string(height) + " pixels, which cannot be";
+                std::to_string(height) + " pixels, which " +
+                (isLarge ? "is more than can be used" : "cannot be");
       return false;
     }
     bytes.resize(height * width * channels);
@@ -64,7 +72,43 @@ void pngError(png_structp png, const char *message) {
 
 void pngWarn(png_structp, const char *) {}
 
-bool decodePng(png_structp png, png_infop info, size_t fileBytes,
+/// Bytes of the chunks that hold pixels; others may be there in any size.
+uint64_t pixelBytes(llvm::StringRef bytes) {
+  uint64_t all = 0;
+  for (size_t at = 8; at + 12 <= bytes.size();) {
+    const uint64_t length = llvm::support::endian::read32be(bytes.data() + at);
+    if (bytes.substr(at + 4, 4) == "IDAT")
+      all += length;
+    at += 12 + length;
+  }
+  return std::min<uint64_t>(all, bytes.size());
+}
+
+/// Bytes of a JPEG image outside of its marker segments.
+uint64_t scanBytes(llvm::StringRef bytes) {
+  uint64_t all = 0;
+  bool inScan = false;
+  for (size_t at = 2; at + 1 < bytes.size();) {
+    const auto first = uint8_t(bytes[at]), second = uint8_t(bytes[at + 1]);
+    // A zero after it, or a restart, belongs to the pixels.
+    const bool isMarker = first == 0xff && second != 0 && second != 0xff &&
+                          (second < 0xd0 || second > 0xd7);
+    if (!isMarker) {
+      all += inScan;
+      ++at;
+      continue;
+    }
+    if (second == 0xd9) // the end
+      break;
+    if (at + 4 > bytes.size())
+      break;
+    inScan = second == 0xda;
+    at += 2 + llvm::support::endian::read16be(bytes.data() + at + 2);
+  }
+  return all;
+}
+
+bool decodePng(png_structp png, png_infop info, uint64_t packedBytes,
                Pixels &pixels) {
   if (setjmp(png_jmpbuf(png)))
     return false;
@@ -80,7 +124,7 @@ bool decodePng(png_structp png, png_infop info, size_t fileBytes,
   pixels.height = png_get_image_height(png, info);
   pixels.width = png_get_image_width(png, info);
   pixels.channels = png_get_channels(png, info);
-  if (!pixels.allocate(fileBytes))
+  if (!pixels.allocate(packedBytes))
     return false;
   png_read_image(png, pixels.rows.data());
   png_read_end(png, nullptr);
@@ -135,7 +179,7 @@ bool decodeJpeg(jpeg_decompress_struct &info, JpegErrors &errors,
   pixels.width = info.output_width;
   pixels.channels = info.output_components;
   // Before libjpeg allocates the coefficients of a progressive image.
-  if (!pixels.allocate(bytes.size()))
+  if (!pixels.allocate(scanBytes(bytes)))
     return false;
   jpeg_start_decompress(&info);
   while (info.output_scanline < info.output_height)
@@ -153,7 +197,7 @@ llvm::Expected<NamedTensor> data::readPng(const Input &input) {
   png_infop info = png ? png_create_info_struct(png) : nullptr;
   if (info)
     png_set_read_fn(png, &reader, pngRead);
-  bool ok = info && decodePng(png, info, input.bytes.size(), pixels);
+  bool ok = info && decodePng(png, info, pixelBytes(input.bytes), pixels);
   png_destroy_read_struct(&png, &info, nullptr);
   if (!ok)
     return input.fail("the PNG image cannot be read: " + pixels.message,

@@ -66,7 +66,7 @@ static std::vector<T> fromFortran(llvm::ArrayRef<int64_t> shape,
   return out;
 }
 
-llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
+llvm::Expected<NpyHeader> data::readNpyHeader(const Input &input) {
   llvm::StringRef rest = input.bytes.drop_front(6);
   if (rest.size() < 4)
     return input.fail("the .npy header is cut off");
@@ -84,7 +84,6 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
   if (rest.size() < length)
     return input.fail("the .npy header is cut off");
   llvm::StringRef header = rest.take_front(length);
-  llvm::StringRef payload = rest.drop_front(length);
 
   auto descr = valueOf(header, "descr"),
        order = valueOf(header, "fortran_order"),
@@ -96,14 +95,17 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
                       "save one array of numbers");
   llvm::StringRef code = descr->drop_front().take_until(
       [](char c) { return c == '\'' || c == '"'; });
-  bool bigEndian = code.starts_with(">");
+  NpyHeader out;
+  out.begin = 8 + lengthBytes + length;
+  out.isBigEndian = code.starts_with(">");
+  out.isFortran = order->starts_with("True");
   std::optional<Element> element = elementOf(code.ltrim("<>|="));
   if (!element)
     return input.fail("elements of type '" + code +
                           "' are no numbers that "
                           "can be used",
                       "use integers, booleans or floats of 2, 4 or 8 bytes");
-  std::vector<int64_t> shape;
+  out.element = *element;
   if (!shapeText->consume_front("("))
     return input.fail("the .npy header's shape is not a tuple");
   size_t close = shapeText->find(')');
@@ -119,10 +121,19 @@ llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
     part.consume_back("L");
     if (part.getAsInteger(10, size))
       return input.fail("the .npy header's shape holds '" + part + "'");
-    shape.push_back(size);
+    out.shape.push_back(size);
   }
-  auto out = decode(input, payload, *element, shape, bigEndian);
-  if (out && order->starts_with("True")) {
+  return out;
+}
+
+llvm::Expected<NamedTensor> data::readNpy(const Input &input) {
+  llvm::Expected<NpyHeader> header = readNpyHeader(input);
+  if (!header)
+    return header.takeError();
+  auto out = decode(input, input.bytes.drop_front(header->begin),
+                    header->element, header->shape, header->isBigEndian,
+                    /*copies=*/header->isFortran ? 2 : 1);
+  if (out && header->isFortran) {
     Tensor &t = out->tensor;
     t.isFloat ? void(t.floats = fromFortran(t.shape, t.floats))
               : void(t.ints = fromFortran(t.shape, t.ints));
@@ -148,9 +159,16 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
   }
   llvm::scope_exit close([&] { zip_discard(archive); });
   std::vector<NamedTensor> out;
-  uint64_t total = 0;
+  uint64_t packed = 0, held = input.owned;
   for (zip_int64_t i = 0, n = zip_get_num_entries(archive, 0); i < n; ++i) {
     const char *name = zip_get_name(archive, i, 0);
+    // Entries that share their bytes unpack to more than a file can hold.
+    zip_stat_t about;
+    if (zip_stat_index(archive, i, 0, &about) == 0 &&
+        (about.valid & ZIP_STAT_COMP_SIZE) &&
+        (about.comp_size > input.bytes.size() ||
+         (packed += about.comp_size) > input.bytes.size()))
+      return input.fail("the archive's entries overlap");
     zip_file_t *file = name ? zip_fopen_index(archive, i, 0) : nullptr;
     if (!file)
       return input.fail("entry " + llvm::Twine(i) + " cannot be read (" +
@@ -160,21 +178,22 @@ llvm::Expected<std::vector<NamedTensor>> data::readNpz(const Input &input) {
     zip_int64_t got;
     while ((got = zip_fread(file, chunk.data(), chunk.size())) > 0) {
       bytes.append(chunk.data(), got);
-      if ((total += got) > kMostBytes)
-        return input.fail("it unpacks to more than 2 GiB", "split it");
+      if (held + bytes.size() > uint64_t(kMostDataBytes) / 2)
+        return tooLarge(input);
     }
     if (got < 0)
       return input.fail("entry '" + llvm::Twine(name) + "' is damaged");
     llvm::StringRef stem = name;
     stem.consume_back(".npy");
     std::string where = (input.file + ":" + stem).str();
-    Input entry{where, bytes};
+    Input entry{where, bytes, held + bytes.size()};
     if (!entry.bytes.starts_with("\x93NUMPY"))
       return entry.fail("it is not an .npy array");
     auto tensor = readNpy(entry);
     if (!tensor)
       return tensor.takeError();
     tensor->name = stem.str();
+    held += memoryOf(*tensor) + sizeof(NamedTensor) + stem.size();
     out.push_back(std::move(*tensor));
   }
   if (out.empty())
@@ -215,7 +234,40 @@ static llvm::Error writeElements(llvm::StringRef path, llvm::StringRef code,
   return llvm::Error::success();
 }
 
-llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor) {
+StoredType rhizome::storedType(llvm::StringRef name) {
+  return llvm::StringSwitch<StoredType>(name)
+      .Case("bool", StoredType::Bool)
+      .Cases({"int8", "int4"}, StoredType::I8)
+      .Cases({"uint8", "uint4"}, StoredType::U8)
+      .Case("int16", StoredType::I16)
+      .Case("uint16", StoredType::U16)
+      .Case("int32", StoredType::I32)
+      .Case("uint32", StoredType::U32)
+      .Case("int64", StoredType::I64)
+      .Case("uint64", StoredType::U64)
+      .Default(StoredType::Own);
+}
+
+std::pair<llvm::StringRef, unsigned> data::npyForm(bool isFloat,
+                                                   StoredType type) {
+  static const std::pair<llvm::StringLiteral, unsigned> forms[] = {
+      {"", 0},    {"|b1", 1}, {"|i1", 1}, {"|u1", 1}, {"<i2", 2},
+      {"<u2", 2}, {"<i4", 4}, {"<u4", 4}, {"<i8", 8}, {"<u8", 8}};
+  if (type != StoredType::Own)
+    return forms[size_t(type)];
+  return isFloat ? std::pair<llvm::StringRef, unsigned>("<f4", 4)
+                 : std::pair<llvm::StringRef, unsigned>("<i8", 8);
+}
+
+llvm::Error rhizome::writeNpy(llvm::StringRef path, const Tensor &tensor,
+                              StoredType type) {
+  const auto [code, bytes] = data::npyForm(tensor.isFloat, type);
+  if (type != StoredType::Own)
+    return writeElements(
+        path, code, tensor.shape, size_t(tensor.size()), bytes, [&](size_t i) {
+          return uint64_t(tensor.isFloat ? int64_t(tensor.floats[i])
+                                         : tensor.ints[i]);
+        });
   if (tensor.isFloat)
     return writeElements(
         path, "<f4", tensor.shape, tensor.floats.size(), 4,

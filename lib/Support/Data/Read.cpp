@@ -2,10 +2,9 @@
 // Which reader a file goes to, and the whole-file readers of the interface.
 #include "Bytes.h"
 #include "rhizome/Support/ClassFolders.h"
-#include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Files.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
 
 using namespace rhizome;
@@ -28,7 +27,7 @@ static llvm::Expected<std::vector<NamedTensor>> readBytes(const Input &input,
     auto inner = gunzip(input);
     if (!inner)
       return inner.takeError();
-    return readBytes({input.file, *inner}, true);
+    return readBytes({input.file, *inner, inner->size()}, true);
   }
   if (bytes.starts_with("\x93NUMPY"))
     return one(readNpy(input));
@@ -50,13 +49,9 @@ rhizome::readArrays(llvm::StringRef file, llvm::StringRef bytes) {
 
 llvm::Expected<std::vector<NamedTensor>>
 rhizome::readArrays(llvm::StringRef path) {
-  if (llvm::Error error = checkIsFile(path))
-    return std::move(error);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = mapFile(path);
   if (!buffer)
-    return Input{path, ""}.fail("it cannot be read: " +
-                                buffer.getError().message());
+    return Input{"", ""}.fail(llvm::toString(buffer.takeError()));
   return readArrays(path, (*buffer)->getBuffer());
 }
 
@@ -123,10 +118,9 @@ llvm::Expected<std::vector<int64_t>> rhizome::readLabels(llvm::StringRef path) {
   }
   if (path.ends_with_insensitive(".txt") ||
       path.ends_with_insensitive(".csv")) {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
+    auto buffer = mapFile(path, kMostTextBytes);
     if (!buffer)
-      return Input{path, ""}.fail("it cannot be read: " +
-                                  buffer.getError().message());
+      return Input{"", ""}.fail(llvm::toString(buffer.takeError()));
     return labelLines({path, (*buffer)->getBuffer()});
   }
   auto tensor = readTensor(path, "labels");

@@ -26,6 +26,8 @@ struct ParallelChoice {
 struct ParallelLimits {
   Resources most;
   int64_t cycles = 0; ///< that are few enough; 0: the fewest
+  /// Deep memories are in UltraRAM, and not in block RAM.
+  bool inUltra = false;
 };
 
 /// At most `count` choices, the best first. Each nest keeps its result's bits

@@ -160,6 +160,8 @@ struct UnitStage {
   size_t phases() const { return reads.size() + steps.size() + writes.size(); }
 };
 
+/// Shallower memories would leave most of an UltraRAM empty.
+inline constexpr int64_t kDeepWords = 1024;
 /// Where a memory is.
 enum class MemoryKind { Registers, Lut, Block, Ultra };
 llvm::StringRef nameOf(MemoryKind kind);
@@ -209,6 +211,10 @@ struct KernelUnit {
   /// of each kind. What is read once does not count.
   int64_t readCycles = 0, computeCycles = 0, writeCycles = 0;
   rtl::ModuleOp module;
+  /// What operations of the module belong to, by number: datapaths, memories,
+  /// the border. The others tie these together.
+  std::vector<std::string> parts;
+  llvm::DenseMap<mlir::Operation *, size_t> partOf;
 
   int64_t widthOf(mlir::Value tensor) const {
     auto it = widths.find(tensor);
@@ -226,6 +232,14 @@ struct KernelUnit {
   int64_t latency() const;
 };
 
+/// A stage begins an element when another one has finished it, and that one
+/// when a slot is free, of as many; what is read once stays.
+struct UnitWait {
+  size_t from = 0, to = 0; ///< stages
+  int64_t slots = 1;
+};
+std::vector<UnitWait> waitsOf(const KernelUnit &unit);
+
 /// Builds all nests of a kernel. Nests of a stage whose bodies and copies are
 /// alike share a datapath. `pace` is the logic allowed between registers;
 /// products are cut to the device's DSP blocks. The module, at the builder's
@@ -236,6 +250,16 @@ mlir::FailureOr<KernelUnit>
 buildKernelUnit(mlir::func::FuncOp kernel, llvm::StringRef name,
                 const cost::LogicPace &pace, const CostContext &context,
                 const UnitOptions &options, mlir::OpBuilder &b);
+
+/// How large modules are that are written, in operations: those that stay
+/// whole, and the parts of others.
+struct ModuleSizes {
+  size_t whole = 8000, part = 4000;
+};
+/// Makes a large unit's module several ones, next to it. It must be priced
+/// before.
+void splitModule(KernelUnit &unit, mlir::OpBuilder &b,
+                 const ModuleSizes &sizes = {});
 
 /// A module of `lanes` units that work on as many elements in step: a beat of
 /// each stream has a word of each, the first lane's in its low bits, but for

@@ -38,6 +38,9 @@ bool isInPlace(mlir::tensor::InsertSliceOp insert);
 /// that sums can be split and hardware be built.
 void generalizeAll(mlir::func::FuncOp kernel);
 
+/// A nest before `op` that copies a tensor.
+mlir::Value copyOf(mlir::Value tensor, mlir::Operation *op);
+
 /// Before conversion to integers: copies parts of tensors, and tensors that are
 /// put together, wherever a part cannot be computed in its place.
 void separateParts(mlir::func::FuncOp kernel);

@@ -78,6 +78,9 @@ public:
   /// time-out or silence, whose sentence names the nodes, the frames are still
   /// on their way.
   Outcome take(Frame &answer, Time patience, std::string &error);
+  /// Talks to the nodes for so long, so that each side knows of the other.
+  /// False with a sentence in `error` if the socket fails or it was cancelled.
+  bool tend(Time longest, std::string &error);
   /// Told of nodes that come and go; called from `open`, `post` and `take`.
   std::function<void(const ClientEvent &)> onEvent;
   /// Asked between steps; true ends `open` and `take` with an error.

@@ -22,8 +22,17 @@ typedef struct rhz_cpu_tensor {
   int64_t lo, hi;
 } rhz_cpu_tensor;
 
+/* What a task requires of an integer that the model computes: from lo to hi, or
+ * anything but 0 if lo > hi. */
+typedef struct rhz_cpu_check {
+  const char *node, *what; /* "gather1", "index" */
+  int64_t lo, hi;
+} rhz_cpu_check;
+
 /* A task of the model: takes and gives tensors by their numbers. `run` gets the
- * pointers of what it takes, then of what it gives. */
+ * pointers of what it takes, then of what it gives, then, if it has checks, of
+ * int64_t[3], all 0: there it leaves the number of the first check that did not
+ * hold, from 1, the value and its element. */
 typedef struct rhz_cpu_task {
   void (*run)(void **buffers);
   int on_device; /* what the device computes */
@@ -31,6 +40,8 @@ typedef struct rhz_cpu_task {
   const unsigned *takes, *gives;
   size_t inside_count; /* the last ones that it gives, which do not leave the
                           device */
+  size_t check_count;
+  const rhz_cpu_check *checks;
 } rhz_cpu_task;
 
 /* A tensor of integers that the device keeps from frame to frame: the last ones

@@ -104,6 +104,9 @@ struct Statistics {
   /// Of nodes on a network: frames that were sent again after a node had
   /// started anew, datagrams that were sent again.
   uint64_t repeated = 0, resent = 0;
+  /// Frames that the design found too short or too long at its border, where
+  /// the driver can read that: the simulation.
+  uint64_t frameErrors = 0;
   uint64_t bytesWritten = 0, bytesRead = 0;
   /// From launch to the end of the wait, of frames that are done.
   Duration shortest{0}, longest{0}, sum{0};
@@ -147,6 +150,9 @@ public:
   Status launch(size_t region = 0);
   /// Waits until the oldest job is done, `patience` at most.
   Status wait(Duration patience);
+  /// Spends up to so long on what the device needs while nothing is on its way
+  /// and the caller has other things to wait for.
+  Status tend(Duration longest);
   /// One output, of the design's numbers, of the job that the last `wait` was
   /// for.
   Status read(size_t output, std::span<uint8_t> frame);
@@ -176,6 +182,8 @@ protected:
   virtual Status doWait(size_t region, Duration patience,
                         std::vector<Bytes> &outputs) = 0;
   virtual void doClose() = 0;
+  /// Needed by devices that take a silent program for one that has gone.
+  virtual Status doTend(Duration longest);
   /// Enters what the driver knows better, such as when a frame really left.
   virtual void refine(Statistics &) const {}
 

@@ -37,6 +37,9 @@ struct SimulationOptions {
   unsigned stallsIn = 0, stallsOut = 0;
   uint64_t seed = 1;
   int64_t hangCycles = 100000; ///< without output that count as a hang
+  /// Confines the thread that starts the program, and so the program, to write
+  /// in this folder; what went wrong, "" if nothing. May be empty.
+  std::function<std::string(const std::string &folder)> confine;
   /// Lives as long as the driver: what keeps the program where it is.
   std::shared_ptr<const void> held;
 };
@@ -86,6 +89,8 @@ struct MpiOptions {
   std::string folder;               ///< for the log, log.txt
   bool ownsFolder = false;          ///< it is removed with the driver
   std::shared_ptr<const void> held; ///< kept as long as the driver
+  /// As that of SimulationOptions, for `folder`.
+  std::function<std::string(const std::string &folder)> confine;
   Duration patience = std::chrono::seconds(60); ///< of `open`
 };
 std::unique_ptr<Driver> makeMpiDriver(MpiOptions options);

@@ -16,24 +16,42 @@ set_property ip_repo_paths $ip_dir [current_project]
 update_ip_catalog
 create_bd_design rhizome
 
+# What reads and writes the processors' memory, by its high-performance port:
+# the design's own ports as the plan has them, the DMA engines at the first one
+# that is free, or with others at the last one.
+set on_port [dict create]
+dict lappend on_port 3 rhz_kernel/m_axi_ddr4_3
+dict lappend on_port 1 rhz_kernel/m_axi_ddr4_17
+set of_dmas 0
+while {$of_dmas < 3 && [dict exists $on_port $of_dmas]} {
+  incr of_dmas
+}
+dict lappend on_port $of_dmas dma_s_axis_0/M_AXI_MM2S
+dict lappend on_port $of_dmas dma_m_axis_0/M_AXI_S2MM
+set used [lsort -integer [dict keys $on_port]]
+
 set kind zynq_ultra_ps_e
 set preset {apply_board_preset 1}
 set settings {
   CONFIG.PSU__USE__M_AXI_GP0 0
   CONFIG.PSU__USE__M_AXI_GP1 0
   CONFIG.PSU__USE__M_AXI_GP2 1
-  CONFIG.PSU__USE__S_AXI_GP2 1
   CONFIG.PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ 200
 }
-set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD S_AXI_HP0_FPD}
-set side_clocks {ps/maxihpm0_lpd_aclk ps/saxihp0_fpd_aclk}
+set pins {pl_clk0 pl_resetn0 M_AXI_HPM0_LPD}
+set side_clocks {ps/maxihpm0_lpd_aclk}
+# Vivado counts these ports after those that are coherent.
+foreach n $used {
+  lappend settings CONFIG.PSU__USE__S_AXI_GP[expr {$n + 2}] 1
+  lappend side_clocks ps/saxihp${n}_fpd_aclk
+}
+proc memory_of {n} { return ps/S_AXI_HP${n}_FPD }
 set ps [create_bd_cell -type ip -vlnv xilinx.com:ip:$kind ps]
 apply_bd_automation -rule xilinx.com:bd_rule:$kind -config $preset $ps
 set_property -dict $settings $ps
 set clock [get_bd_pins ps/[lindex $pins 0]]
 set reset [get_bd_pins ps/[lindex $pins 1]]
 set registers [get_bd_intf_pins ps/[lindex $pins 2]]
-set memory [get_bd_intf_pins ps/[lindex $pins 3]]
 
 create_bd_cell -type ip -vlnv xilinx.com:ip:proc_sys_reset resets
 connect_bd_net $clock [get_bd_pins resets/slowest_sync_clk]
@@ -46,8 +64,7 @@ create_bd_cell -type ip -vlnv rhizome:kernel:rhz_kernel rhz_kernel
 connect_bd_net $clock [get_bd_pins rhz_kernel/ap_clk]
 connect_bd_net [get_bd_pins resets/peripheral_aresetn] [get_bd_pins rhz_kernel/ap_rst_n]
 
-# What reads and writes the memory, and what has registers.
-set masters [list]
+# What has registers.
 set slaves [list]
 # A length of 26 bits: the longest transfer is 64 MiB.
 foreach {dma has_read} {
@@ -69,38 +86,40 @@ set_property -dict [list \
   CONFIG.c_m_axis_mm2s_tdata_width 512] [get_bd_cells dma_s_axis_0]
 connect_bd_net $clock [get_bd_pins dma_s_axis_0/m_axi_mm2s_aclk]
 connect_bd_intf_net [get_bd_intf_pins dma_s_axis_0/M_AXIS_MM2S] [get_bd_intf_pins rhz_kernel/s_axis_0]
-lappend masters [get_bd_intf_pins dma_s_axis_0/M_AXI_MM2S]
 set_property -dict [list \
   CONFIG.c_m_axi_s2mm_data_width 512 \
   CONFIG.c_s_axis_s2mm_tdata_width 512] [get_bd_cells dma_m_axis_0]
 connect_bd_net $clock [get_bd_pins dma_m_axis_0/m_axi_s2mm_aclk]
 connect_bd_intf_net [get_bd_intf_pins rhz_kernel/m_axis_0] [get_bd_intf_pins dma_m_axis_0/S_AXIS_S2MM]
-lappend masters [get_bd_intf_pins dma_m_axis_0/M_AXI_S2MM]
-lappend masters [get_bd_intf_pins rhz_kernel/m_axi_ddr4_3]
-lappend masters [get_bd_intf_pins rhz_kernel/m_axi_ddr4_17]
 lappend slaves [get_bd_intf_pins rhz_kernel/s_axi_control]
 
-# One switch to the memory, one to the registers.
-create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect to_memory
-set_property -dict [list CONFIG.NUM_SI [llength $masters] CONFIG.NUM_MI 1] [get_bd_cells to_memory]
-create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect to_registers
-set_property -dict [list CONFIG.NUM_SI 1 CONFIG.NUM_MI [llength $slaves]] [get_bd_cells to_registers]
-foreach switch {to_memory to_registers} {
-  connect_bd_net $clock [get_bd_pins $switch/aclk]
-  connect_bd_net [get_bd_pins resets/interconnect_aresetn] [get_bd_pins $switch/aresetn]
+# A switch to each port of the memory, and one to the registers.
+proc add_switch {name sources sinks} {
+  global clock
+  create_bd_cell -type ip -vlnv xilinx.com:ip:smartconnect $name
+  set_property -dict [list CONFIG.NUM_SI [llength $sources] \
+    CONFIG.NUM_MI [llength $sinks]] [get_bd_cells $name]
+  connect_bd_net $clock [get_bd_pins $name/aclk]
+  connect_bd_net [get_bd_pins resets/interconnect_aresetn] [get_bd_pins $name/aresetn]
+  set n 0
+  foreach source $sources {
+    connect_bd_intf_net $source [get_bd_intf_pins $name/[format S%02d_AXI $n]]
+    incr n
+  }
+  set n 0
+  foreach sink $sinks {
+    connect_bd_intf_net [get_bd_intf_pins $name/[format M%02d_AXI $n]] $sink
+    incr n
+  }
 }
-set n 0
-foreach master $masters {
-  connect_bd_intf_net $master [get_bd_intf_pins to_memory/[format S%02d_AXI $n]]
-  incr n
+foreach n $used {
+  set masters [list]
+  foreach master [dict get $on_port $n] {
+    lappend masters [get_bd_intf_pins $master]
+  }
+  add_switch to_memory_$n $masters [list [get_bd_intf_pins [memory_of $n]]]
 }
-connect_bd_intf_net [get_bd_intf_pins to_memory/M00_AXI] $memory
-connect_bd_intf_net $registers [get_bd_intf_pins to_registers/S00_AXI]
-set n 0
-foreach slave $slaves {
-  connect_bd_intf_net [get_bd_intf_pins to_registers/[format M%02d_AXI $n]] $slave
-  incr n
-}
+add_switch to_registers [list $registers] $slaves
 assign_bd_address
 validate_bd_design
 save_bd_design

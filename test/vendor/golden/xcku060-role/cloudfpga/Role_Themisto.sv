@@ -137,12 +137,14 @@ module Role_Themisto #(
 
   logic [63:0] out_data;
   logic        out_valid, out_ready, out_last, in_ready;
+  logic [15:0] unused_err;
   rhz_top u_top (
     .clk_i(piSHL_156_25Clk),
     .rst_ni(rst_nq),
     .s_axis_0_tdata(siNRC_Udp_Data_tdata),
     .s_axis_0_tvalid(siNRC_Udp_Data_tvalid),
-    .s_axis_0_tlast(siNRC_Udp_Data_tlast),
+    .s_axis_0_tlast(1'b0),  // datagrams end anywhere
+    .s_axis_0_err_o(unused_err),
     .s_axis_0_tready(in_ready),
     .m_axis_0_tdata(out_data),
     .m_axis_0_tvalid(out_valid),
@@ -257,7 +259,7 @@ module Role_Themisto #(
   logic unused;
   assign unused = ^{
     out_last, piFMC_ROLE_rank[31:8], siNRC_Role_Udp_Meta_TDATA[63:48], siNRC_Role_Udp_Meta_TDATA[23:0],
-    siNRC_Udp_Data_tkeep,
+    siNRC_Udp_Data_tkeep, siNRC_Udp_Data_tlast,
     siNRC_Role_Udp_Meta_TKEEP, siNRC_Role_Udp_Meta_TLAST,
     siNRC_Tcp_Data_tdata, siNRC_Tcp_Data_tkeep, siNRC_Tcp_Data_tvalid,
     siNRC_Tcp_Data_tlast, soNRC_Tcp_Data_tready, soROLE_Nrc_Tcp_Meta_TREADY,

@@ -31,12 +31,14 @@ module rhz_kernel (
   (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_0 TREADY" *)
   input  wire m_axis_0_tready
 );
+  wire [15:0] s_axis_0_err;
   rhz_top u_top (
     .clk_i(ap_clk),
     .rst_ni(ap_rst_n),
     .s_axis_0_tdata(s_axis_0_tdata),
     .s_axis_0_tvalid(s_axis_0_tvalid),
     .s_axis_0_tlast(s_axis_0_tlast),
+    .s_axis_0_err_o(s_axis_0_err),
     .s_axis_0_tready(s_axis_0_tready),
     .m_axis_0_tdata(m_axis_0_tdata),
     .m_axis_0_tvalid(m_axis_0_tvalid),
@@ -45,5 +47,5 @@ module rhz_kernel (
   );
 
   assign m_axis_0_tkeep = ~8'd0;
-  wire unused_s_axis_0 = &s_axis_0_tkeep;
+  wire unused_s_axis_0 = &s_axis_0_tkeep & |s_axis_0_err;
 endmodule

@@ -11,6 +11,7 @@ create_clock -name clk_i -period 6.4 [get_ports clk_i]
 set_input_delay -clock clk_i 1.6 [get_ports rst_ni]
 set_input_delay -clock clk_i 1.6 [get_ports { s_axis_0_tdata[*] s_axis_0_tvalid s_axis_0_tlast }]
 set_output_delay -clock clk_i 1.6 [get_ports s_axis_0_tready]
+set_output_delay -clock clk_i 1.6 [get_ports { s_axis_0_err_o[*] }]
 set_output_delay -clock clk_i 1.6 [get_ports { m_axis_0_tdata[*] m_axis_0_tvalid m_axis_0_tlast }]
 set_input_delay -clock clk_i 1.6 [get_ports m_axis_0_tready]
 

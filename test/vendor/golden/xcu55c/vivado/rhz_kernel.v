@@ -78,6 +78,8 @@ module rhz_kernel (
   // Registers: 0x000 starts (see rhz_control); 64 bits each for the address of
   //   0x010 what m_axi_hbm2_3 reads
   //   0x01c what m_axi_hbm2_17 reads
+  // and behind them 32 bits for each stream in: its frames whose TLAST came at
+  // another beat than their last.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWADDR" *)
   (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 12" *)
   input  wire [11:0] s_axi_control_awaddr,
@@ -125,11 +127,12 @@ module rhz_kernel (
   (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_0 TREADY" *)
   input  wire m_axis_0_tready
 );
+  wire [15:0] s_axis_0_err;
   wire open, runs;
   wire [64*2-1:0] bases;
   wire [2-1:0] idle;
 
-  rhz_control #(.Ports(2)) u_control (
+  rhz_control #(.Ports(2), .Inputs(1)) u_control (
     .clk(ap_clk),
     .rst_n(ap_rst_n),
     .awaddr(s_axi_control_awaddr),
@@ -150,6 +153,7 @@ module rhz_kernel (
     .rvalid(s_axi_control_rvalid),
     .rready(s_axi_control_rready),
     .idle(&idle),
+    .errors({ s_axis_0_err }),
     .open(open),
     .runs(runs),
     .bases(bases)
@@ -239,6 +243,7 @@ module rhz_kernel (
     .s_axis_0_tdata(s_axis_0_tdata),
     .s_axis_0_tvalid(s_axis_0_tvalid & open),
     .s_axis_0_tlast(s_axis_0_tlast),
+    .s_axis_0_err_o(s_axis_0_err),
     .s_axis_0_tready(ready_s_axis_0),
     .m_axis_0_tdata(m_axis_0_tdata),
     .m_axis_0_tvalid(valid_m_axis_0),
@@ -308,11 +313,13 @@ endmodule
 // ap_ctrl_hs):
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
 //   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
+//   0x010 + 12 Ports + 4 k  frames of stream k whose TLAST came at another beat
+//                 than their last
 // A start waits until nothing is on its way to the design, resets it, hands it
 // the addresses and lets it run: it reads its weights, and takes frames when it
 // has them. That the start is done means that it runs; it goes on until the
 // next start.
-module rhz_control #(parameter Ports = 1) (
+module rhz_control #(parameter Ports = 1, parameter Inputs = 1) (
   input  wire        clk,
   input  wire        rst_n,
   input  wire [11:0] awaddr,
@@ -333,6 +340,7 @@ module rhz_control #(parameter Ports = 1) (
   output reg         rvalid,
   input  wire        rready,
   input  wire        idle,
+  input  wire [16*Inputs-1:0] errors,
   output reg         open,
   output reg         runs,
   output reg  [64*Ports-1:0] bases
@@ -400,6 +408,9 @@ module rhz_control #(parameter Ports = 1) (
           if (araddr == 12'h014 + 12'd12 * i[11:0])
             rdata <= written[64*i + 32 +: 32];
         end
+        for (i = 0; i < Inputs; i = i + 1)
+          if ({20'd0, araddr} == 16 + 12 * Ports + 4 * i)
+            rdata <= {16'd0, errors[16*(Inputs - 1 - i) +: 16]};
       end else if (rready) begin
         rvalid <= 1'b0;
       end

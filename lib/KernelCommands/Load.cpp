@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Load.h"
+#include "mlir/Dialect/Affine/Analysis/Utils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Parser/Parser.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Import/Kernel/Decompose.h"
+#include "rhizome/Import/Kernel/Ir.h"
+#include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Support/Failures.h"
+#include "rhizome/Support/Names.h"
+#include "rhizome/Support/Files.h"
+#include "rhizome/Support/Untrusted.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace rhizome;
+using namespace rhizome::kernel;
+using namespace rhizome::kernelcommands;
+
+static llvm::Error textError(const llvm::Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+static std::string textOf(const mlir::Diagnostic &diagnostic) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto at =
+          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+    os << at.getFilename().getValue() << ":" << at.getLine() << ":"
+       << at.getColumn() << ": error: ";
+  os << diagnostic << "\n";
+  return text;
+}
+
+PlacedDiagnostics::PlacedDiagnostics(mlir::MLIRContext &context)
+    : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          all += textOf(diagnostic);
+        return mlir::success();
+      }) {}
+
+llvm::Error PlacedDiagnostics::error(const llvm::Twine &remedy) const {
+  return textError(all + "  remedy: " + remedy + "\n");
+}
+
+/// A name that has no other meaning in the module.
+static std::string freeSymbol(mlir::ModuleOp module, std::string name) {
+  std::string wanted = name;
+  for (int i = 2; module.lookupSymbol(wanted); ++i)
+    wanted = name + "_" + std::to_string(i);
+  return wanted;
+}
+
+static llvm::Error finish(Loaded &loaded) {
+  auto func = findKernel(*loaded.module);
+  if (!func)
+    return func.takeError();
+  loaded.func = *func;
+  // The kernel's name becomes that of files, functions and symbols.
+  if (std::string name = kernelName(func->getSymName());
+      name != func->getSymName()) {
+    mlir::StringAttr free = mlir::StringAttr::get(
+        loaded.context.get(), freeSymbol(*loaded.module, name));
+    if (failed(mlir::SymbolTable::replaceAllSymbolUses(*func, free,
+                                                       *loaded.module)))
+      return textError("the kernel calls itself");
+    func->setSymNameAttr(free);
+  }
+  auto signature = signatureOf(*func);
+  if (!signature)
+    return signature.takeError();
+  loaded.signature = std::move(*signature);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Loaded> kernelcommands::loadText(const Source &source,
+                                                const std::string &name,
+                                                const KernelOptions &options) {
+  Loaded loaded;
+  Diagnostics diagnostics(source);
+  auto program =
+      parseProgram(source, {name, options.cfdlangCompat}, diagnostics);
+  if (!program)
+    return textError(diagnostics.render());
+  loaded.module = buildModule(*loaded.context, *program, !options.keepOrder);
+  if (llvm::Error error = finish(loaded))
+    return std::move(error);
+  return loaded;
+}
+
+/// Whether affine loops stay within their buffers; says where they do not.
+static bool staysWithin(mlir::ModuleOp module) {
+  bool isGood = true;
+  module.walk([&](mlir::Operation *op) {
+    if (auto read = mlir::dyn_cast<mlir::affine::AffineReadOpInterface>(op))
+      isGood &= succeeded(mlir::affine::boundCheckLoadOrStoreOp(read));
+    else if (auto write =
+                 mlir::dyn_cast<mlir::affine::AffineWriteOpInterface>(op))
+      isGood &= succeeded(mlir::affine::boundCheckLoadOrStoreOp(write));
+  });
+  return isGood;
+}
+
+static llvm::Expected<Loaded> loadMlir(const std::string &path,
+                                       const std::string &text) {
+  if (llvm::Error error = checkMlirText(text))
+    return textError(path + ": " + llvm::toString(std::move(error)));
+  Loaded loaded;
+  loadForeignDialects(*loaded.context);
+  PlacedDiagnostics diagnostics(*loaded.context);
+  loaded.module =
+      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
+  if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
+    return textError(path + " is not a module that can be used:\n" +
+                     diagnostics.text());
+  if (llvm::Error error = finish(loaded))
+    return textError(path + ": " + llvm::toString(std::move(error)));
+  if (!staysWithin(*loaded.module))
+    return diagnostics.error("keep the indices within the extents");
+  decompose(*loaded.module);
+  return loaded;
+}
+
+std::string kernelcommands::sourceOf(const std::string &path) {
+  namespace fs = llvm::sys::fs;
+  if (!fs::is_directory(path))
+    return path;
+  return path +
+         (fs::exists(path + "/kernel.cfd") ? "/kernel.cfd" : "/kernel.mlir");
+}
+
+llvm::Expected<Loaded> kernelcommands::load(const std::string &path,
+                                            const KernelOptions &options) {
+  auto text = readText(path);
+  if (!text)
+    return ofKind(Failure::Kind::Input,
+                  textError(llvm::toString(text.takeError()) +
+                            "\n  remedy: check the path"));
+  if (importer::isMlir(*text))
+    return loadMlir(path, *text);
+  return loadText({path, *text}, kernelName(llvm::sys::path::stem(path)),
+                  options);
+}
