@@ -189,7 +189,7 @@ def kernel_system_units(suite):
             (sums, "bound", "xcu280", "--stages", "1", "--lanes", "16"),
             (sums, "double", "xcu280", "--numbers", "double", "--stages", "1",
              "--lanes", "64"),
-            (sums, "serial-bound", "xcu280", "--lanes", "16"),
+            (sums, "serial16", "xcu280", "--lanes", "16"),
             (sums, "shared", "xcvu9p-slr", "--stages", "1", "--lanes", "8")):
         package = compiled(suite, kernel, name, *options, device=device)
         # Of several ports at a bank the order of bursts is not known.
