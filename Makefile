@@ -49,7 +49,7 @@ site: build
 ## Says first how long it takes.
 announce:
 	@test -x $(BUILD)/bin/rhizome || echo "make demo: the first time, it installs" \
-	  "packages (2.4 GB) and builds the tools: 15 minutes on two cores"
+	  "packages (2.4 GB) and builds the tools: 25 minutes on two cores"
 	@echo "make demo: the demonstration itself takes about a minute"
 
 demo: announce build
