@@ -24,19 +24,41 @@ bool isIdentifier(StringRef text) {
          all_of(text, [](char c) { return isAlnum(c) || c == '_'; });
 }
 
+/// Whether a character of UTF-8 goes on with this byte.
+static bool continues(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
 std::string printable(StringRef text) {
-  constexpr size_t kMost = 80;
-  std::string shown;
-  for (char c : text.take_front(kMost)) {
-    auto byte = static_cast<unsigned char>(c);
-    if (c == '\n')
-      shown += "\\n";
-    else if (byte < 0x20 || byte == 0x7f)
-      shown += "\\x" + utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
-    else
-      shown += c;
+  constexpr size_t kMost = 200, kFirst = 80;
+  StringRef first = text, last;
+  if (text.size() > kMost) {
+    size_t end = kFirst, begin = text.size() - (kMost - kFirst);
+    while (end > 0 && continues(text[end]))
+      --end;
+    while (begin < text.size() && continues(text[begin]))
+      ++begin;
+    first = text.take_front(end);
+    last = text.drop_front(begin);
   }
-  return text.size() > kMost ? shown + "…" : shown;
+  std::string shown;
+  auto show = [&](StringRef part) {
+    for (char c : part) {
+      auto byte = static_cast<unsigned char>(c);
+      if (c == '\n')
+        shown += "\\n";
+      else if (byte < 0x20 || byte == 0x7f)
+        shown += "\\x" + utohexstr(byte, /*LowerCase=*/true, /*Width=*/2);
+      else
+        shown += c;
+    }
+  };
+  show(first);
+  if (text.size() > kMost) {
+    shown += "…";
+    show(last);
+  }
+  return shown;
 }
 
 std::string withoutControls(StringRef text) {

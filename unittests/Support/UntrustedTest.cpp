@@ -27,7 +27,14 @@ TEST(Untrusted, NamesStayWhereTheyAre) {
 TEST(Untrusted, MessagesCarryNoControlCharacters) {
   EXPECT_EQ(printable("a\nb\x1b[31m\x7f"), "a\\nb\\x1b[31m\\x7f");
   EXPECT_EQ(printable("conv1"), "conv1");
-  EXPECT_EQ(printable(std::string(100, 'x')), std::string(80, 'x') + "…");
+  EXPECT_EQ(printable(std::string(200, 'x')), std::string(200, 'x'));
+  EXPECT_EQ(printable(std::string(80, 'a') + "b" + std::string(120, 'c')),
+            std::string(80, 'a') + "…" + std::string(120, 'c'));
+  // No character of UTF-8 is split.
+  EXPECT_EQ(printable("a" + std::string(79, 'b') + "é" + std::string(120, 'c')),
+            "a" + std::string(79, 'b') + "…" + std::string(120, 'c'));
+  EXPECT_EQ(printable(std::string(79, 'a') + "éé" + std::string(119, 'c')),
+            std::string(79, 'a') + "…" + std::string(119, 'c'));
 }
 
 TEST(Untrusted, TerminalsGetNoCommands) {

@@ -24,8 +24,8 @@ bool isPlainPath(llvm::StringRef text);
 /// A name that Verilog accepts without escapes.
 bool isIdentifier(llvm::StringRef text);
 
-/// Text for messages: control characters as \n or \xNN, truncated
-/// after 80 bytes.
+/// Text for messages: control characters as \n or \xNN. Of a text of more than
+/// 200 bytes the first 80 and the last 120 are shown: a path's end tells most.
 std::string printable(llvm::StringRef text);
 
 /// Text as a terminal may get it: control characters, those of 8 bits in UTF-8
