@@ -132,6 +132,9 @@ constexpr Bench kModel = {"model.cpp",
                           ".so",
                           true};
 
+/// In data/sim, for make.
+constexpr const char *kPrecompiled = "precompiled.mk";
+
 /// Verilator's option for the kind of waveforms.
 std::string traceOption(const SimOptions &options) {
   if (options.trace.empty())
@@ -161,7 +164,9 @@ Expected<Objects> objectsOfUser() {
   return Objects{
       path,
       {"CCACHE_DIR=" + path, "CCACHE_TEMPDIR=" + path + "/tmp",
-       "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) + "M"}};
+       "CCACHE_MAXSIZE=" + std::to_string(keptBytes() / 1000000) + "M",
+       // For precompiled headers, which have no macros of time.
+       "CCACHE_SLOPPINESS=pch_defines,time_macros"}};
 }
 
 /// Roughly, from what Verilator and the compiler take for our designs; with
@@ -196,7 +201,7 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   std::vector<std::pair<std::string, std::string>> files = {
       {"rhz_ports.h",
        ports + "#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n"}};
-  std::vector<std::string> own = {bench.source};
+  std::vector<std::string> own = {bench.source, kPrecompiled};
   for (const char *header : bench.headers)
     if (header)
       own.push_back(header);
@@ -280,9 +285,11 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   if (!traced.empty())
     args.push_back(traced);
   // clang compiles these files in two thirds of gcc's time.
-  for (const char *compiler : {"clang++-22", "clang++", "g++"})
+  bool isClang = false;
+  for (StringRef compiler : {"clang++-22", "clang++", "g++"})
     if (sys::findProgramByName(compiler)) {
-      args.insert(args.end(), {"-MAKEFLAGS", std::string("CXX=") + compiler});
+      args.insert(args.end(), {"-MAKEFLAGS", ("CXX=" + compiler).str()});
+      isClang = compiler.starts_with("clang");
       break;
     }
   if (sys::findProgramByName("ccache"))
@@ -290,13 +297,18 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   // Vendors' models mix widths; bits of a netlist's buses depend on others.
   if (options.design)
     args.insert(args.end(), {"-Wno-WIDTH", "-Wno-UNOPTFLAT"});
+  bool isFlat = true;
   if (traced.empty())
     if (std::string blocks = blocksOf(sources->paths, sources->texts);
         !blocks.empty()) {
       if (Error error = writeBytes(work + "/blocks.vlt", blocks))
         return error;
       args.insert(args.end(), {"--hierarchical", "blocks.vlt"});
+      isFlat = false;
     }
+  if (isClang && isFlat)
+    args.insert(args.end(),
+                {"-MAKEFLAGS", std::string("-f ../") + kPrecompiled});
   args.push_back(bench.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = work + "/build.log";
