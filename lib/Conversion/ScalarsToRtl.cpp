@@ -39,8 +39,9 @@ Value Scalars::compare(arith::CmpIOp op) {
   using To = rtl::Predicate;
   Value lhs = of(op.getLhs()), rhs = of(op.getRhs());
   auto as = [&](To predicate, bool isSwapped) -> Value {
-    return rtl::CompareOp::create(b, op.getLoc(), predicate,
-                                  isSwapped ? rhs : lhs, isSwapped ? lhs : rhs);
+    // What is decided folds: linters take it for an error.
+    return b.createOrFold<rtl::CompareOp>(
+        op.getLoc(), predicate, isSwapped ? rhs : lhs, isSwapped ? lhs : rhs);
   };
   switch (op.getPredicate()) {
   case From::eq:

@@ -172,6 +172,43 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
   return text + (isAny ? "" : " []\n");
 }
 
+/// An output that nothing tells when its next frame begins, since it depends on
+/// no input that comes with the frames. A serial unit reads such inputs before
+/// it computes any output; the stages of others wait for what they need alone.
+static std::optional<Failure> findUntimed(const NumberedKernel &kernel,
+                                          const hls::KernelParts &parts,
+                                          const hls::UnitOptions &options,
+                                          ArrayRef<PlannedTensor> inputs) {
+  constexpr const char *kOnCpu = "the CPU computes it, leave the device out";
+  if (!parts.obstacles.empty() || (options.stages == 0 && !inputs.empty()))
+    return std::nullopt;
+  const std::vector<PlannedTensor> outputs = tensorsOf(kernel, parts.outputs);
+  for (auto [value, tensor] : llvm::zip_equal(parts.outputs, outputs)) {
+    const std::vector<size_t> sources = hls::sourcesOf(parts, value);
+    if (llvm::any_of(sources, [&](size_t source) {
+          return !llvm::is_contained(options.residents, source);
+        }))
+      continue;
+    if (sources.empty())
+      return Failure(Failure::Kind::Usage,
+                     "the result '" + tensor.name +
+                         "' depends on no argument: no hardware is built for "
+                         "what is always the same",
+                     inputs.empty() ? kOnCpu
+                                    : "leave it out of the results, or leave "
+                                      "out --stages");
+    std::string names;
+    for (size_t source : sources)
+      names += (names.empty() ? "" : ", ") + inputs[source].name;
+    return Failure(Failure::Kind::Usage,
+                   "--resident: the result '" + tensor.name +
+                       "' depends on what stays alone (" + names + ")",
+                   "leave out --resident " + inputs[sources.front()].name +
+                       ", or leave out --stages");
+  }
+  return std::nullopt;
+}
+
 rhizome::Result<hls::UnitOptions>
 kernelcommands::unitOptions(const NumberedKernel &kernel,
                             const UnitChoice &choice,
@@ -181,8 +218,8 @@ kernelcommands::unitOptions(const NumberedKernel &kernel,
   options.words = std::max<int64_t>(1, choice.words);
   options.beatBits /= choice.lanes;
   options.budget = device.budget;
-  std::vector<PlannedTensor> inputs =
-      tensorsOf(kernel, hls::partsOf(kernel.integers).inputs);
+  const hls::KernelParts parts = hls::partsOf(kernel.integers);
+  std::vector<PlannedTensor> inputs = tensorsOf(kernel, parts.inputs);
   for (const std::string &name : choice.residents) {
     auto it = llvm::find_if(inputs, [&](const PlannedTensor &tensor) {
       return tensor.name == name;
@@ -204,5 +241,7 @@ kernelcommands::unitOptions(const NumberedKernel &kernel,
     return Failure(Failure::Kind::Usage,
                    "--resident: no input is left that changes",
                    "leave one out");
+  if (auto failure = findUntimed(kernel, parts, options, inputs))
+    return *failure;
   return options;
 }

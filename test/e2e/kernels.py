@@ -607,7 +607,7 @@ def kernel_parallel(suite):
                         if n == numbers and options),
                     f"fewer cycles: {cycles}")
     for options, wanted in ((("--copies", "x=2"), "has no nest 'x'"),
-                            (("--copies", "1=2"), "no copies of this kernel"),
+                            (("--copies", "1=2"), "which cannot have the copies 2"),
                             (("--copies", "1=2y"), "is not NEST=NxN"),
                             (("--goal", "throughput=1000000000/s"),
                              "no copies of this kernel")):
@@ -703,6 +703,19 @@ def kernel_refusals(suite):
                     "var output d : [4]\nc[i] = sin(a[i])\nd[i] = exp(a[i])\n")
     refuse(wave, (), "'wave.cfd:4:", "'wave.cfd:5:", "floating point",
            "--numbers 'fixed<8,24>'", "nothing was built")
+    # Nothing tells when the next frame of such a result begins.
+    same = suite.work / "same.cfd"
+    same.write_text("var input a : [4]\nvar output c : [4]\n"
+                    "c[i] = a[i] - a[i]\n")
+    refuse(same, fixed, "the result 'c' depends on no argument",
+           "the CPU computes it")
+    kept = suite.work / "kept.cfd"
+    kept.write_text("var input a : [4]\nvar input b : [4]\n"
+                    "var output c : [4]\nvar output d : [4]\n"
+                    "c[i] = a[i] + b[i]\nd[i] = 2 * b[i]\n")
+    refuse(kept, (*fixed, "--stages", "1", "--resident", "b"),
+           "the result 'd' depends on what stays alone (b)",
+           "leave out --resident b, or leave out --stages")
     function = suite.work / "function.cfd"
     function.write_text("var input a : [4]\nvar output c : [4]\n"
                         "c[i] = exp(a[i])\n")

@@ -230,7 +230,7 @@ class Program:
         if self.kind == "bool":
             self.give("Not", fn=self.each(lambda v: not v))
             return True
-        choice = [("Abs", abs), ("Sign", lambda v: (v > 0) - (v < 0))]
+        choice = [("Abs", abs), ("Sign", lambda v: int(v > 0) - int(v < 0))]
         if self.kind == "float":
             choice += [("Floor", math.floor), ("Ceil", math.ceil),
                        ("Relu", lambda v: max(v, 0)),

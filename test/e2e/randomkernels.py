@@ -12,12 +12,13 @@ WITH_MEMORY = ("xcu280", "xc7z020", "xc7z010", "xczu3eg", "xc7a100t", "xck26",
                "xcu55c")
 DEVICES = WITH_MEMORY + ("xcku060-role",)
 # Reasons for which options that do not go together are refused.
-REFUSALS = ("no copies of this kernel", "it needs ", "no room for",
+REFUSALS = ("no copies of this kernel", "copies of --copies", "it needs ", "no room for",
             "no input is left", "no off-chip memory", "cannot be built so",
             "fits no", "is not within", "the goal does not allow",
             "no logic is built for", "slower", "at most 64", "channels",
             "a result that is not computed", "for 'tensor.collapse_shape'",
-            "bits wide", "larger than")
+            "bits wide", "larger than", "the kernel reads no",
+            "depends on no argument", "depends on what stays alone")
 # Kernels that were wrong once, with their options.
 FIXED = (
     # A stage reads a part of a slot whose address has as many bits as that of
@@ -37,6 +38,16 @@ FIXED = (
     ("var input S : [6 6]\nvar input u : [6 6 6]\nvar output v : [6 6 6]\n"
      "var t : [6 6 6]\nt = S # S # S # u . [[1 6] [3 7] [5 8]]\nv = t * u\n",
      ("--numbers", "fixed<8,24>", "--system", "--device", "xc7z020")),
+    # A remainder of one bit against its half, which it is never above.
+    ("var input u : [4]\nvar output w : [4]\nw[i] = u[i] * 0.5\n",
+     ("--numbers", "fixed<4,1>", "--stages", "1", "--device", "xcu280")),
+    # A tensor of zeros has no banks that its readers must go with.
+    ("var input a : [11 7]\nvar t : [2 11 7]\nvar z : [2 11 7]\n"
+     "var output v : [2 11 7]\nvar output w : [2 11 7]\nt[0,i,j] = a[i,j] + 2\n"
+     "t[1,i,j] = 2 * a[i,j]\nz[i,j,k] = t[i,j,k] - t[i,j,k]\n"
+     "v[i,j,k] = z[i,10-j,k] + z[i,j,k]\nw[i,j,k] = t[i,j,6-k] + t[i,j,k]\n",
+     ("--numbers", "fixed<9,24>", "--lanes", "4", "--goal",
+      "max-throughput,dsp=8", "--device", "xc7z010", "--clock-mhz", "100")),
 )
 
 

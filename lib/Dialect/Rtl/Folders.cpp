@@ -204,11 +204,43 @@ static bool compare(Predicate predicate, const APInt &x, const APInt &y) {
   llvm_unreachable("every predicate is handled");
 }
 
+/// The outcome that nothing but one side's constant decides: no value is below
+/// the least one, or above the greatest.
+static std::optional<bool> decidedBy(Predicate predicate,
+                                     const std::optional<APInt> &x,
+                                     const std::optional<APInt> &y) {
+  switch (predicate) {
+  case Predicate::Equal:
+  case Predicate::NotEqual:
+    return std::nullopt;
+  case Predicate::SignedLess:
+    if ((x && x->isMaxSignedValue()) || (y && y->isMinSignedValue()))
+      return false;
+    return std::nullopt;
+  case Predicate::SignedAtMost:
+    if ((x && x->isMinSignedValue()) || (y && y->isMaxSignedValue()))
+      return true;
+    return std::nullopt;
+  case Predicate::UnsignedLess:
+    if ((x && x->isAllOnes()) || (y && y->isZero()))
+      return false;
+    return std::nullopt;
+  case Predicate::UnsignedAtMost:
+    if ((x && x->isZero()) || (y && y->isAllOnes()))
+      return true;
+    return std::nullopt;
+  }
+  llvm_unreachable("every predicate is handled");
+}
+
 OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
   if (getLhs() == getRhs()) {
     APInt zero(widthOf(getLhs()), 0);
     return constant(getResult(), APInt(1, compare(getPredicate(), zero, zero)));
   }
+  if (auto decided = decidedBy(getPredicate(), constantOf(adaptor.getLhs()),
+                               constantOf(adaptor.getRhs())))
+    return constant(getResult(), APInt(1, *decided));
   return foldBinary(adaptor, getResult(), [&](const APInt &x, const APInt &y) {
     return APInt(1, compare(getPredicate(), x, y));
   });

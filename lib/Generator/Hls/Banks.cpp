@@ -289,12 +289,9 @@ namespace {
 void forEachAccess(Nest &nest,
                    llvm::function_ref<void(OpOperand &, Value)> visit) {
   for (OpOperand &operand : nest.op->getOpOperands()) {
-    if (!isa<RankedTensorType>(operand.get().getType()))
-      continue;
     if (nest.op.isDpsInit(&operand))
       visit(operand, baseOf(nest.op->getResult(0)));
-    else if (!nest.op.getMatchingBlockArgument(&operand).use_empty() &&
-             !uniformValue(operand.get()))
+    else if (isRead(nest.op, operand))
       visit(operand, baseOf(operand.get()));
   }
 }

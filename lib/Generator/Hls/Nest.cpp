@@ -71,6 +71,8 @@ formulate(ArrayRef<Nest *> nests, const DenseMap<Value, BankFactors> &banks,
     int64_t choices = 1;
     for (Nest *reader : nests) {
       OpOperand &operand = reader->op->getOpOperand(i);
+      if (!isSum && !isRead(reader->op, operand))
+        continue;
       Value tensor =
           baseOf(isSum ? Value(reader->op->getResult(0)) : operand.get());
       if (auto it = banks.find(tensor); it != banks.end()) {
@@ -319,5 +321,11 @@ std::optional<APInt> uniformValue(Value tensor) {
   if (!result)
     return std::nullopt;
   return result.getValue();
+}
+
+bool isRead(linalg::GenericOp nest, OpOperand &input) {
+  return isa<RankedTensorType>(input.get().getType()) &&
+         !nest.getMatchingBlockArgument(&input).use_empty() &&
+         !uniformValue(input.get());
 }
 } // namespace rhizome::gen::hls

@@ -47,4 +47,7 @@ bool isLinear(mlir::AffineExpr index);
 /// The constant that all of a tensor's elements have; nothing if they differ
 /// or are computed.
 std::optional<llvm::APInt> uniformValue(mlir::Value tensor);
+/// Is an input of a nest read from a memory? Not if nothing uses it, or if all
+/// of its elements are equal.
+bool isRead(mlir::linalg::GenericOp nest, mlir::OpOperand &input);
 } // namespace rhizome::gen::hls

@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Conversion/ScalarsToRtl.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -214,4 +216,18 @@ bool isOutside(Operation &op) {
 }
 
 KernelParts partsOf(func::FuncOp kernel) { return Parts(kernel).run(); }
+
+std::vector<size_t> sourcesOf(const KernelParts &parts, Value output) {
+  DenseSet<Value> needed = {baseOf(output)};
+  for (linalg::GenericOp op : llvm::reverse(parts.nests))
+    if (needed.contains(baseOf(op->getResult(0))))
+      for (OpOperand *operand : op.getDpsInputOperands())
+        if (isRead(op, *operand))
+          needed.insert(baseOf(operand->get()));
+  std::vector<size_t> sources;
+  for (auto [i, input] : llvm::enumerate(parts.inputs))
+    if (needed.contains(baseOf(input)))
+      sources.push_back(i);
+  return sources;
+}
 } // namespace rhizome::gen::hls

@@ -135,10 +135,21 @@ static void simplifyCompare(arith::CmpIOp op) {
   if (bits == 0 || bits >= limit.getBitWidth() || limit.getActiveBits() > bits)
     return;
   OpBuilder b(op);
+  limit = limit.trunc(bits);
+  // No bits are above all ones, or below zero.
+  const bool isAtEnd = p == P::ugt || p == P::ule   ? limit.isAllOnes()
+                       : p == P::ult || p == P::uge ? limit.isZero()
+                                                    : false;
+  if (isAtEnd) {
+    const bool isTrue = p == P::ule || p == P::uge;
+    op.getResult().replaceAllUsesWith(
+        constant(b, op.getLoc(), APInt(1, isTrue)));
+    return;
+  }
   Value x =
       arith::TruncIOp::create(b, op.getLoc(), b.getIntegerType(bits), low);
-  Value same = arith::CmpIOp::create(
-      b, op.getLoc(), p, x, constant(b, op.getLoc(), limit.trunc(bits)));
+  Value same = arith::CmpIOp::create(b, op.getLoc(), p, x,
+                                     constant(b, op.getLoc(), limit));
   op.getResult().replaceAllUsesWith(same);
 }
 

@@ -61,3 +61,25 @@ rtl.module @equals attributes {input_names = ["a_i"], output_names = ["v", "w", 
   %z = rtl.compare signed_less %a, %a : i8
   rtl.output %v, %w, %x, %y, %z : i8, i8, i8, i1, i1
 }
+
+// No value is below the least one, or above the greatest.
+// CHECK-LABEL: rtl.module @ends
+// CHECK-DAG: %[[YES:.*]] = rtl.constant true
+// CHECK-DAG: %[[NO:.*]] = rtl.constant false
+// CHECK: rtl.output %[[NO]], %[[NO]], %[[YES]], %[[YES]], %[[NO]], %[[NO]], %[[YES]], %[[YES]] :
+rtl.module @ends attributes {input_names = ["a_i"], output_names = ["s", "t", "u", "v", "w", "x", "y", "z"]} {
+^bb0(%a: i8):
+  %zero = rtl.constant 0 : i8
+  %ones = rtl.constant -1 : i8
+  %least = rtl.constant -128 : i8
+  %most = rtl.constant 127 : i8
+  %s = rtl.compare unsigned_less %ones, %a : i8
+  %t = rtl.compare unsigned_less %a, %zero : i8
+  %u = rtl.compare unsigned_at_most %zero, %a : i8
+  %v = rtl.compare unsigned_at_most %a, %ones : i8
+  %w = rtl.compare signed_less %most, %a : i8
+  %x = rtl.compare signed_less %a, %least : i8
+  %y = rtl.compare signed_at_most %least, %a : i8
+  %z = rtl.compare signed_at_most %a, %most : i8
+  rtl.output %s, %t, %u, %v, %w, %x, %y, %z : i1, i1, i1, i1, i1, i1, i1, i1
+}

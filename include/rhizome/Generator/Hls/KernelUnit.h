@@ -119,6 +119,8 @@ struct KernelParts {
 };
 /// Simplifies the nests in place.
 KernelParts partsOf(mlir::func::FuncOp kernel);
+/// The numbers of the inputs that one of its outputs is computed from.
+std::vector<size_t> sourcesOf(const KernelParts &parts, mlir::Value output);
 /// True if an operation of a kernel is a conversion at the unit's border, or
 /// has no logic of its own: constants and the initial values of sums.
 bool isOutside(mlir::Operation &op);
