@@ -12,7 +12,8 @@ FIXED = [
     dict(DataWidth=64, Elem=8, Lanes=1, FrameElements=64, Row=64),
     dict(DataWidth=64, Elem=8, Lanes=8, FrameElements=64, Row=64),
     dict(DataWidth=8, Elem=8, Lanes=1, FrameElements=16, Row=16),
-    dict(DataWidth=64, Elem=3, Lanes=5, FrameElements=130, Row=65),
+    # Icarus takes long for the gearbox of 64 lanes, so there are fewer frames of it.
+    dict(DataWidth=64, Elem=3, Lanes=5, FrameElements=130, Row=65, Frames=40),
     dict(DataWidth=64, Elem=8, Lanes=1, FrameElements=3, Row=3),  # one beat a frame
     dict(DataWidth=16, Elem=32, Lanes=2, FrameElements=8, Row=4),
     dict(DataWidth=64, Elem=8, Lanes=2, FrameElements=64, Row=64, Silent=1),

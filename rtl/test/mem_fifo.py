@@ -15,7 +15,7 @@ FIXED = [
     dict(Width=64, DataWidth=64, Words=70, Per=1, Burst=8, Slots=4, Buffer=80, Fifos=1),
     dict(Width=100, DataWidth=32, Words=33, Per=1, Burst=16, Slots=5, Buffer=70, Fifos=3),
     dict(Width=5, DataWidth=256, Words=99, Per=33, Burst=1, Slots=2, Buffer=2, Fifos=2),
-    dict(Width=16, DataWidth=512, Words=1280, Per=32, Burst=64, Slots=9, Buffer=64, Fifos=1),
+    dict(Width=16, DataWidth=512, Words=640, Per=32, Burst=64, Slots=9, Buffer=64, Fifos=1),
     dict(Width=12, DataWidth=64, Words=40, Per=5, Burst=2, Slots=3, Buffer=4, Fifos=16),
     dict(Width=1, DataWidth=8, Words=1, Per=1, Burst=1, Slots=2, Buffer=2, InFlight=1, Fifos=1),
 ]

@@ -35,8 +35,8 @@ module rhz_tb_mem_fifo #(
     $finish;
   endtask
   function automatic logic [Width-1:0] word_of(input integer fifo, input integer word);
-    logic [1023:0] all;
-    for (int k = 0; k < 32; k++)
+    logic [(Width+31)/32*32-1:0] all;
+    for (int k = 0; k < (Width + 31) / 32; k++)
       all[k*32 +: 32] = (word * 32 + k + 1) * 32'h9e3779b1 ^ (fifo + 5) * 32'h85ebca6b;
     word_of = all[Width-1:0];
   endfunction
