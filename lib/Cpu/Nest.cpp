@@ -374,6 +374,8 @@ std::optional<Following> cpu::endOf(const Nest &nest,
         return std::nullopt;
       sums = &a;
     }
+  if (!sums) // named, and not read
+    return std::nullopt;
   Access walk = *sums;
   std::optional<Following> f = followingOf(std::move(*found), walk, size, nest);
   if (!f)

@@ -35,7 +35,7 @@ def wrap(value, kind):
     if kind == "bool":
         return int(value != 0)
     bits, signed = WIDTHS[kind]
-    value &= (1 << bits) - 1
+    value = int(value) & ((1 << bits) - 1)
     return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 

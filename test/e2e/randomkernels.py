@@ -48,6 +48,16 @@ FIXED = (
      "v[i,j,k] = z[i,10-j,k] + z[i,j,k]\nw[i,j,k] = t[i,j,6-k] + t[i,j,k]\n",
      ("--numbers", "fixed<9,24>", "--lanes", "4", "--goal",
       "max-throughput,dsp=8", "--device", "xc7z010", "--clock-mhz", "100")),
+    # Two parts of what is no result, beside a sum of the same shape.
+    ("var input b : [3 2]\nvar input c : [2 2]\nvar t : [2 3 2]\n"
+     "var output v : [2 3 2]\nt[0,i,j] = b[i,j] + 1\nt[1,i,j] = 1 * b[i,j]\n"
+     "v[n,j,k] = sum(i) c[n,i] * t[i,j,k]\n",
+     ("--numbers", "fixed<3,1>", "--stages", "5", "--device", "xc7z020")),
+    # What follows a sum names it, and does not read it.
+    ("var input a : [6 12]\nvar t : [12]\nvar output w : [12]\n"
+     "var output v : [12]\nt[j] = min(i) a[i,j]\nw[i] = t[i] - t[i]\n"
+     "v[j] = max(i) a[i,j]\n",
+     ("--numbers", "fixed<7,3>", "--device", "xc7z020", "--lanes", "2")),
 )
 
 

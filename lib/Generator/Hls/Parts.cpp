@@ -194,11 +194,12 @@ KernelParts Parts::run() {
     for (Value result : op.getResults())
       if (isa<RankedTensorType>(result.getType()) &&
           isInteger(result.getType()) && computed.count(viewOf(result).base) &&
-          llvm::any_of(result.getUsers(), [](Operation *user) {
-            auto reader = dyn_cast<linalg::GenericOp>(user);
-            return reader ? !isOnIntegers(reader)
+          llvm::any_of(result.getUses(), [](OpOperand &use) {
+            // What is only written there, into an empty tensor, reads nothing.
+            auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+            return reader ? reader.isDpsInput(&use) && !isOnIntegers(reader)
                           : !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(
-                                user);
+                                use.getOwner());
           }))
         parts.outputs.push_back(result);
   if (parts.outputs.empty() && parts.obstacles.empty())
