@@ -18,7 +18,8 @@ REFUSALS = ("no copies of this kernel", "copies of --copies", "it needs ", "no r
             "no logic is built for", "slower", "at most 64", "channels",
             "a result that is not computed", "for 'tensor.collapse_shape'",
             "bits wide", "larger than", "the kernel reads no",
-            "depends on no argument", "depends on what stays alone")
+            "depends on no argument", "depends on what stays alone",
+            "which cannot have the copies")
 # Kernels that were wrong once, with their options.
 FIXED = (
     # A stage reads a part of a slot whose address has as many bits as that of
