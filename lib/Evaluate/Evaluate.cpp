@@ -226,10 +226,14 @@ Error Evaluation::readData() {
   // With -n the first frames are taken.
   const bool fits = request.frames ? read->size() >= given.size()
                                    : read->size() == given.size();
-  if (!fits)
-    return ofKind(Failure::Kind::Input,
-                  createStringError("'%s' has %zu labels for %zu frames",
-                                    from.c_str(), read->size(), given.size()));
+  if (!fits) {
+    const size_t fewer = std::min(read->size(), given.size());
+    return ofKind(
+        Failure::Kind::Input,
+        createStringError("'%s' has %zu labels for %zu frames; give one label "
+                          "for each frame, or -n %zu for the first ones",
+                          from.c_str(), read->size(), given.size(), fewer));
+  }
   labels = std::move(*read);
   return Error::success();
 }

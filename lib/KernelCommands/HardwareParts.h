@@ -35,8 +35,8 @@ struct ParallelKernel {
   KernelOptions options; ///< with the orders of its sums
   std::vector<gen::hls::NestChoice> nests;
 };
-/// Why there is no way to build a kernel for a goal.
-Failure noCopies();
+/// Why there is no way to build a kernel for a goal, or with a user's copies.
+Failure noCopies(bool hasGoal = true);
 /// What serves a request best on a device of which a lane may have `most`, the
 /// best first, if as many words pass the border in a cycle; changes the
 /// kernel's integers. The last one for a goal is without copies. Without a goal

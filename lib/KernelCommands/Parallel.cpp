@@ -6,6 +6,7 @@
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Hls/Choose.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 
 using namespace mlir;
 using namespace rhizome;
@@ -38,7 +39,53 @@ static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
   return isExact || !options.keepOrder;
 }
 
-Failure kernelcommands::noCopies() {
+/// Why a nest cannot have these copies, and what it can have: one number for
+/// each loop, at most its iterations. Nothing if that is so.
+static std::optional<Failure> misfit(linalg::GenericOp nest,
+                                     const NestCopies &copies) {
+  SmallVector<int64_t> sizes = nest.getStaticLoopRanges(), loops;
+  AffineMap out = nest.getMatchingIndexingMap(nest.getDpsInitOperand(0));
+  for (AffineExpr index : out.getResults())
+    loops.push_back(sizes[cast<AffineDimExpr>(index).getPosition()]);
+  for (unsigned loop = 0; loop < sizes.size(); ++loop)
+    if (!out.isFunctionOfDim(loop))
+      loops.push_back(sizes[loop]);
+  if (copies.copies.size() == loops.size() &&
+      llvm::all_of(llvm::zip_equal(copies.copies, loops), [](auto pair) {
+        return std::get<0>(pair) <= std::get<1>(pair);
+      }))
+    return std::nullopt;
+  // A divisor is possible whatever the other nests have.
+  std::string such, list;
+  for (int64_t size : loops) {
+    int64_t divisor = 2;
+    while (divisor < size && size % divisor)
+      ++divisor;
+    such += (such.empty() ? copies.nest + "=" : "x") +
+            (such.empty() ? std::to_string(std::min(divisor, size)) : "1");
+    list += (list.empty() ? "" : ", ") + std::to_string(size);
+  }
+  std::string given;
+  for (int64_t n : copies.copies)
+    given += (given.empty() ? "" : "x") + std::to_string(n);
+  return Failure(Failure::Kind::Usage,
+                 "--copies: the nest '" + copies.nest +
+                     "' has loops with the iterations " + list +
+                     ", which cannot have the copies " + given,
+                 loops.empty() ? "leave --copies out"
+                               : "give a number for each loop, at most its "
+                                 "iterations, such as '" +
+                                     such + "'");
+}
+
+Failure kernelcommands::noCopies(bool hasGoal) {
+  if (!hasGoal)
+    return Failure(Failure::Kind::Infeasible,
+                   "the copies of --copies cannot be built together on the "
+                   "device",
+                   "take fewer: terms divide a sum, and copies along one "
+                   "dimension of a tensor divide each other; or leave "
+                   "--copies out");
   return Failure(Failure::Kind::Infeasible,
                  "no copies of this kernel's nests reach the goal on the "
                  "device",
@@ -66,6 +113,9 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
       [&](linalg::GenericOp op) { all.try_emplace(op, unsigned(all.size())); });
   std::vector<hls::OpenNest> nests;
   std::vector<bool> isUsed(request.copies.size());
+  std::map<std::string, int> count, left;
+  for (linalg::GenericOp op : parts.nests)
+    ++left[nameOf(*op)];
   int64_t border = 0;
   for (auto tensors : {&parts.inputs, &parts.outputs})
     for (Value v : *tensors)
@@ -81,9 +131,15 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
     nest.maySplit = mayReorder(same, request.options);
     if (!isServed)
       nest.factors.assign(op.getNumLoops(), 1);
+    // Several nests of a name are numbered, as the plan lists them.
+    const std::string name = nameOf(*op);
+    const int k = ++count[name];
     for (auto [i, copies] : llvm::enumerate(request.copies))
-      if (copies.nest == nameOf(*op) ||
+      if (copies.nest == name ||
+          (k < left[name] && copies.nest == name + "." + std::to_string(k)) ||
           copies.nest == std::to_string(nests.size())) {
+        if (auto why = misfit(op, copies))
+          return *why;
         nest.factors = copies.copies;
         isUsed[i] = true;
       }
@@ -130,6 +186,6 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   if (isServed && request.copies.empty())
     out.push_back({request.options, {}});
   if (out.empty())
-    return noCopies();
+    return noCopies(isServed);
   return out;
 }

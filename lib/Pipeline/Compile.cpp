@@ -151,6 +151,11 @@ Result<CompileResult> pipeline::compileModel(const CompileRequest &request) {
 }
 
 Result<CompileResult> pipeline::exploreModel(const CompileRequest &request) {
+  if (request.from && *request.from >= Phase::Explore)
+    return Failure(Failure::Kind::Usage,
+                   std::string("--compile-from ") + infoOf(*request.from).name +
+                       ": the file holds its plan already",
+                   "'rhizome compile' with the same --compile-from builds it");
   return compileOrExplore(request, Phase::Explore, false);
 }
 

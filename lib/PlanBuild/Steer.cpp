@@ -300,9 +300,11 @@ planbuild::steeringOf(const std::string &path,
         devices.push_back(each.device);
       return createStringError(
           "'%s' cannot be used: its nodes need devices in their order, and for "
-          "'%s', a '%s', none is left of those given: %s",
+          "'%s', a '%s', none is left of those given: %s; %s",
           file.c_str(), node.name.c_str(), node.device.c_str(),
-          join(devices, ", ").c_str());
+          join(devices, ", ").c_str(),
+          plan->nodes.size() == 1 ? ("give --device " + node.device).c_str()
+                                  : "give the plan's devices with --cluster");
     }
     for (const PlannedActor &actor : node.actors)
       if (actor.kind == unit::MemFifo::kKind)

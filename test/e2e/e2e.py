@@ -51,6 +51,7 @@ import quantizers
 import randomkernels
 import recurrent
 import reference
+import remedies
 import report
 import robustness
 import rtl
@@ -228,6 +229,7 @@ SUITES = {
     "bad-models": robustness.bad_models,
     "bad-options": robustness.bad_options,
     "refusals": robustness.refusals,
+    "remedies": remedies.remedies,      # [all|KIND]
     "quantizers": quantizers.quantizers,
     "quantizers-rtl": quantizers.quantizers_rtl,
     "damaged-models": robustness.damaged_models,  # COUNT

@@ -253,12 +253,9 @@ void cli::addFormats(CLI::App &app, Run &run) {
     }
     options->request.choice.rounding =
         *numeric::parseRounding(options->rounding);
-    run = [options] {
-      if (!(options->request.lo <= options->request.hi)) {
-        llvm::errs() << "--range: the first bound is above the second\n";
-        return 2;
-      }
-      return runFormats(*options);
-    };
+    if (!(options->request.lo <= options->request.hi))
+      throw CLI::ValidationError(
+          "--range", "the first bound is above the second: give LOW HIGH");
+    run = [options] { return runFormats(*options); };
   });
 }

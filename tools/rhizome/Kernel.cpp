@@ -130,7 +130,7 @@ void cli::refuseKernelOptions(const CLI::App &command,
         !llvm::is_contained(except, option->get_name()))
       throw CLI::ValidationError(option->get_name(),
                                  "the package's kernel is compiled with its "
-                                 "own");
+                                 "own: leave it out");
 }
 
 int cli::failWithPlaces(const Failure &failure, bool json) {

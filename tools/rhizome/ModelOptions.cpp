@@ -104,6 +104,10 @@ void cli::addModelOptions(CLI::App &command, ModelRequest &request) {
           [&request](const std::vector<std::string> &texts) {
             for (StringRef text : texts) {
               auto [name, format] = text.rsplit('=');
+              if (name.empty() || name.size() == text.size())
+                throw CLI::ValidationError("--tensor-format",
+                                           "'" + text.str() +
+                                               "' is not NAME=fixed<I,F>");
               request.tensorFormats[name.str()] =
                   formatOrUsage("--tensor-format", format, true);
             }

@@ -270,8 +270,8 @@ void cli::addSimulate(CLI::App &app, Run &run) {
         options->request.level != Level::Functional)
       throw CLI::ValidationError("--level",
                                  "a kernel's file is computed on the CPU: "
-                                 "functional; the RTL is in the package that "
-                                 "'compile --device' writes");
+                                 "--level functional; the RTL is in the "
+                                 "package that 'compile --device' writes");
     if (command->count("--trace") &&
         (options->request.level == Level::Functional ||
          options->request.level == Level::Cluster))

@@ -191,10 +191,11 @@ void Checker::declare(const syntax::Declaration &declaration) {
                             llvm::Twine(variable.extents.size()),
                         "give one width for each dimension");
     else if (variable.role != Role::Input)
-      diagnostics.error(declaration.haloAt,
-                        "'" + variable.name +
-                            "' has a halo but is not only an input",
-                        "the caller fills a halo: declare it 'var input'");
+      diagnostics.error(
+          declaration.haloAt,
+          "'" + variable.name + "' has a halo but is not only an input",
+          "the caller fills a halo: declare it 'var input', or leave "
+          "the halo out");
     else if (llvm::any_of(declaration.halo, [](auto margin) {
                return margin.first > 4096 || margin.second > 4096;
              }))
@@ -337,7 +338,7 @@ Checker::declarationOf(llvm::StringRef name, bool isRead,
                          .str();
   std::replace(list.begin(), list.end(), ' ', ',');
   return text + "REAL(8) :: " + name.str() +
-         (list.empty() ? "" : "(" + list + ")");
+         (list.empty() ? "(…)" : "(" + list + ")");
 }
 
 int Checker::read(llvm::StringRef name, Place at,
