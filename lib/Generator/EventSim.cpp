@@ -18,6 +18,7 @@
 namespace rhizome::gen {
 using events::ChannelState;
 using events::Ending;
+using events::Meeting;
 using events::MemoryState;
 using events::ProcessState;
 using events::Series;
@@ -30,13 +31,14 @@ static bool isLine(const ProcessNetwork &network, int c,
     return false;
   const Process &from = network.processes[channel.producer],
                 &to = network.processes[channel.consumer];
-  return from.memory < 0 && from.outputs.size() == 1 && to.inputs[0] == c &&
+  const auto input = size_t(llvm::find(to.inputs, c) - to.inputs.begin());
+  return from.memory < 0 && from.outputs.size() == 1 &&
          llvm::all_of(
              from.phases,
              [](const Phase &p) { return countAt(p.produce, 0) <= 1; }) &&
          llvm::all_of(
              to.phases,
-             [](const Phase &p) { return countAt(p.consume, 0) <= 1; });
+             [&](const Phase &p) { return countAt(p.consume, input) <= 1; });
 }
 
 /// How many tokens come through a channel in a frame, 0 if not all that come
@@ -67,6 +69,50 @@ static int64_t foldsOf(const Process &process) {
         countAt(phase.produce, 0) != isLast || (isLast && phase.repeat != 1))
       return 0;
     folds += phase.repeat;
+  }
+  return folds;
+}
+
+/// What such a round takes of another input, one by one; nothing if it takes
+/// more at once, or takes what it does not need.
+static std::optional<Meeting> meetingOf(const Process &process, size_t input) {
+  Meeting meeting;
+  meeting.input = input;
+  int64_t firing = 0, since = 0; // since when the next token is needed
+  for (const Phase &phase : process.phases) {
+    const int64_t need = countAt(phase.need, input),
+                  consume = countAt(phase.consume, input);
+    if (need > 1 || consume > need)
+      return std::nullopt;
+    meeting.isAlwaysNeeded &= need == 1;
+    meeting.isNeeded |= need == 1;
+    if (need == 1 && since == 0)
+      since = firing + 1;
+    for (int64_t i = 1; consume == 1 && i <= phase.repeat; ++i) {
+      meeting.takes.push_back({since, firing + i});
+      since = firing + i + 1;
+    }
+    firing += phase.repeat;
+    if (consume == 1)
+      since = 0;
+  }
+  // What is needed at the end of a round is there at the next one's beginning.
+  return since == 0 || meeting.takes.empty() ? std::optional(std::move(meeting))
+                                             : std::nullopt;
+}
+
+/// The firings of a round as above, with what it takes of all other inputs;
+/// otherwise 0.
+static int64_t roundOf(const Process &process, std::vector<Meeting> &meetings) {
+  constexpr int64_t kMost = 1 << 14; // firings, if there are other inputs
+  const int64_t folds = foldsOf(process);
+  if (folds > kMost && process.inputs.size() > 1)
+    return 0;
+  for (size_t i = 1; folds > 0 && i < process.inputs.size(); ++i) {
+    std::optional<Meeting> meeting = meetingOf(process, i);
+    if (!meeting)
+      return 0;
+    meetings.push_back(std::move(*meeting));
   }
   return folds;
 }
@@ -131,12 +177,15 @@ Simulation::State::State(const ProcessNetwork &network,
       channel.popped.reserve(std::min(channel.capacity, channel.perFrame));
   }
   for (auto [p, process] : llvm::zip_equal(processes, network.processes)) {
-    p.isSimple = process.memory < 0 && process.offers.empty() &&
-                 p.inputs.size() == 1 && p.outputs.size() == 1 &&
-                 p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
+    const bool isPlain = process.memory < 0 && process.offers.empty() &&
+                         !p.inputs.empty() && p.outputs.size() == 1 &&
+                         p.inputs[0]->isNarrow() && p.outputs[0]->isNarrow();
+    if (!isPlain)
+      continue;
+    p.folds = roundOf(process, p.meetings);
+    p.isSimple = p.inputs.size() == 1;
     if (!p.isSimple)
       continue;
-    p.folds = foldsOf(process);
     for (const Phase &phase : process.phases)
       p.phases.push_back({phase.repeat, countAt(phase.need, 0),
                           countAt(phase.consume, 0),
@@ -297,14 +346,15 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
   return firings;
 }
 
-/// The process that brings tokens to this one, if both are in step: each fires
-/// once a cycle as long as it needs nothing else.
+/// The process that brings a channel's tokens to this one, which takes one in
+/// every firing, if both are in step: each fires once a cycle as long as it
+/// needs nothing else.
 /// With places for c tokens push n waits for pop n - c, and pop n for push n.
 /// Where both processes wait for nothing else, all that was pushed has been
 /// taken, and the last c pops came cycle by cycle, each further push comes one
 /// cycle after the one before, and so does each pop.
-ProcessState *Simulation::State::stepsWith(const ProcessState &taker) {
-  const ChannelState &c = *taker.inputs[0];
+ProcessState *Simulation::State::stepsWith(const ProcessState &taker,
+                                           const ChannelState &c) {
   if (!c.isLine || c.pushed.total != c.popped.total)
     return nullptr;
   ProcessState &giver = processes[c.producer];
@@ -319,14 +369,19 @@ ProcessState *Simulation::State::stepsWith(const ProcessState &taker) {
   return &giver;
 }
 
-/// So many firings of both processes of a channel, without looking at each.
-static void step(ChannelState &c, ProcessState &giver, ProcessState &taker,
-                 int64_t firings) {
+/// So many firings of a channel's giver, in step with its taker, without
+/// looking at each.
+static void step(ChannelState &c, ProcessState &giver, int64_t firings) {
   c.popped.shift(firings);
   c.pushed.total += firings;
   giver.done += firings;
   giver.last += firings;
-  taker.last += firings;
+}
+
+/// The firings left in the phase of a channel's giver.
+int64_t Simulation::State::leftOf(const ChannelState &c) const {
+  const ProcessState &giver = processes[c.producer];
+  return network.processes[c.producer].phases[giver.phase].repeat - giver.done;
 }
 
 /// Does a process that is in one of these firings wait for nothing but its
@@ -355,46 +410,102 @@ int64_t Simulation::State::leap(ProcessState &taker, const Phase &take) {
       countAt(take.need, 0) != 1 || countAt(take.consume, 0) != 1 ||
       !staysReady(taker, take))
     return 0;
-  ProcessState *giver = stepsWith(taker);
+  ChannelState &c = *taker.inputs[0];
+  ProcessState *giver = stepsWith(taker, c);
   if (!giver)
     return 0;
-  ChannelState &c = *taker.inputs[0];
-  int64_t left =
-      network.processes[c.producer].phases[giver->phase].repeat - giver->done;
-  int64_t firings = std::min(take.repeat - taker.done, left) - 1;
+  int64_t firings = std::min(take.repeat - taker.done, leftOf(c)) - 1;
   if (firings <= 0)
     return 0;
   for (size_t i = 1; i < taker.inputs.size(); ++i)
     if (countAt(take.need, i) > 0 && taker.inputs[i]->isEndless)
       taker.inputs[i]->needed.addEach(firings, taker.last + 1);
-  step(c, *giver, taker, firings);
+  step(c, *giver, firings);
+  taker.last += firings;
   return firings;
 }
 
 /// The same for whole rounds of a process at the beginning of one, as long as
-/// there are places for what they make in time.
+/// there are places for what they make in time, and what they take of other
+/// inputs is there in time, or comes in step, too.
 void Simulation::State::leapRounds(ProcessState &taker,
                                    const Process &process) {
-  ProcessState *giver = stepsWith(taker);
+  ChannelState &first = *taker.inputs[0], &out = *taker.outputs[0];
+  ProcessState *giver = stepsWith(taker, first);
   if (!giver)
     return;
-  ChannelState &c = *taker.inputs[0], &out = *taker.outputs[0];
-  int64_t left =
-      network.processes[c.producer].phases[giver->phase].repeat - giver->done;
   const int64_t places = out.popped.total - out.pushed.total + out.capacity;
-  int64_t most = std::min({(left - 1) / taker.folds,
-                           process.periods - taker.period - 1, places}),
-          rounds = 0;
+  int64_t most = std::min({(leftOf(first) - 1) / taker.folds,
+                           process.periods - taker.period - 1, places});
+  // What comes in step, and what lies in a channel.
+  llvm::SmallVector<std::pair<ChannelState *, ProcessState *>, 2> inStep = {
+      {&first, giver}};
+  struct Stock {
+    const Meeting *meeting;
+    ChannelState *channel;
+    Series::Reader tokens;
+  };
+  llvm::SmallVector<Stock, 2> stocks;
+  for (const Meeting &meeting : taker.meetings) {
+    ChannelState &c = *taker.inputs[meeting.input];
+    const auto takes = int64_t(meeting.takes.size());
+    if (c.watched || &c == &out || (c.isEndless && !meeting.isAlwaysNeeded))
+      return;
+    if (c.isEndless || !meeting.isNeeded)
+      continue;
+    const int64_t there = c.pushed.total - c.popped.total;
+    if (takes == 0) {
+      if (there == 0 || c.pushed.reached(c.popped.total + 1) > taker.last)
+        return;
+      continue;
+    }
+    if (takes == taker.folds)
+      if (ProcessState *other = stepsWith(taker, c)) {
+        inStep.push_back({&c, other});
+        most = std::min(most, (leftOf(c) - 1) / taker.folds);
+        continue;
+      }
+    most = std::min(most, there / takes);
+    stocks.push_back(
+        {&meeting, &c, Series::Reader(c.pushed, c.popped.total + 1, 1)});
+  }
   if (most <= 0)
     return;
   out.pushed.reserve(most);
+  int64_t rounds = 0;
+  auto isThere = [&](Stock &stock) {
+    const int64_t before = taker.last + rounds * taker.folds;
+    return llvm::all_of(stock.meeting->takes, [&](const Meeting::Take &take) {
+      return stock.tokens.next() <= before + take.needed;
+    });
+  };
   for (; rounds < most; ++rounds) {
     int64_t time = taker.last + (rounds + 1) * taker.folds;
-    if (out.popped.reached(out.pushed.total + 1 - out.capacity) >= time)
+    if (out.popped.reached(out.pushed.total + 1 - out.capacity) >= time ||
+        !llvm::all_of(stocks, isThere))
       break;
     out.push(1, time);
   }
-  step(c, *giver, taker, rounds * taker.folds);
+  if (rounds == 0)
+    return;
+  const int64_t firings = rounds * taker.folds;
+  for (auto [c, other] : inStep)
+    step(*c, *other, firings);
+  for (const Stock &stock : stocks) {
+    ChannelState &c = *stock.channel;
+    for (int64_t r = 0; r < rounds; ++r)
+      for (const Meeting::Take &take : stock.meeting->takes)
+        c.pop(1, taker.last + r * taker.folds + take.taken);
+    c.pushed.reached(c.popped.total); // what was passed is forgotten
+    if (c.popped.total >= c.producerWaits)
+      wake(c.producer, c.producerWaits);
+  }
+  for (const Meeting &meeting : taker.meetings)
+    if (ChannelState &c = *taker.inputs[meeting.input]; c.isEndless) {
+      c.needed.addEach(firings, taker.last + 1);
+      c.popped.total += rounds * int64_t(meeting.takes.size());
+    }
+  taker.last += firings;
   taker.period += rounds;
   if (out.pushed.total >= out.consumerWaits)
     wake(out.consumer, out.consumerWaits);
@@ -438,6 +549,8 @@ void Simulation::State::advanceSimple(int p, int frames) {
   ProcessState &s = processes[p];
   ChannelState &in = *s.inputs[0], &out = *s.outputs[0];
   while (s.frame < frames) {
+    if (s.isAtRound())
+      leapRounds(s, process);
     const SimplePhase &phase = s.phases[s.phase];
     int64_t fired = s.first ? 1 : phase.repeat - s.done;
     if (phase.need > 0)
@@ -456,8 +569,6 @@ void Simulation::State::advanceSimple(int p, int frames) {
       continue;
     }
     endPhase(p);
-    if (s.folds > 0 && s.phase == 0 && !s.first)
-      leapRounds(s, process);
   }
   if (in.popped.total >= in.producerWaits)
     wake(in.producer, in.producerWaits);
@@ -474,6 +585,8 @@ void Simulation::State::advance(int p, int frames) {
   if (s.isSimple)
     return advanceSimple(p, frames);
   while (s.frame < frames) {
+    if (s.isAtRound())
+      leapRounds(s, process);
     const Phase &phase = process.phases[s.phase];
     bool waits = s.offer < process.offers.size();
     // One by one where the time of each firing counts.
@@ -502,8 +615,6 @@ void Simulation::State::advance(int p, int frames) {
       continue;
     }
     endPhase(p);
-    if (s.folds > 0 && s.phase == 0 && !s.first)
-      leapRounds(s, process);
   }
 }
 

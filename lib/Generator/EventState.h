@@ -12,6 +12,18 @@ struct SimplePhase {
   int64_t repeat, need, consume, produce;
 };
 
+/// What a round takes of an input, if its other firings take one token each of
+/// the first one.
+struct Meeting {
+  struct Take {
+    int64_t needed, taken; ///< firings of the round, the first one is 1
+  };
+  size_t input = 0;
+  std::vector<Take> takes = {};
+  bool isAlwaysNeeded = true; ///< by all firings
+  bool isNeeded = false;      ///< by some
+};
+
 struct ProcessState {
   size_t phase = 0;
   int64_t done = 0;    ///< firings of the current phase
@@ -25,9 +37,10 @@ struct ProcessState {
   /// One input and one output, both of few places: its phases.
   bool isSimple = false;
   std::vector<SimplePhase> phases = {};
-  /// If each of its rounds takes so many tokens, one by one, and the last
-  /// firing makes one: their number.
+  /// If each of its rounds takes so many tokens of its first input, one by one,
+  /// and the last firing makes one: their number, and what it takes of others.
   int64_t folds = 0;
+  std::vector<Meeting> meetings = {};
   /// If it is a part of a channel: that one's reader, or another part.
   int mergedWith = -1;
   /// Beats of the burst that it waits to be granted, 0 if it asks for none, and
@@ -36,6 +49,10 @@ struct ProcessState {
   int sink = -1; ///< its number among the sinks
   std::vector<ChannelState *> inputs, outputs;
   bool isMerged() const { return mergedWith >= 0; }
+  /// Is it at the beginning of such a round, and not of a frame?
+  bool isAtRound() const {
+    return folds > 0 && phase == 0 && done == 0 && !first;
+  }
 };
 
 struct MemoryState {
@@ -110,7 +127,9 @@ struct Simulation::State {
   int64_t fire(const Phase &phase, events::ProcessState &state, int64_t most,
                int64_t earliest);
   void note(int p, int64_t time);
-  events::ProcessState *stepsWith(const events::ProcessState &taker);
+  events::ProcessState *stepsWith(const events::ProcessState &taker,
+                                  const events::ChannelState &c);
+  int64_t leftOf(const events::ChannelState &c) const;
   int64_t leap(events::ProcessState &taker, const Phase &take);
   void leapRounds(events::ProcessState &taker, const Process &process);
   void endPhase(int p);

@@ -196,6 +196,101 @@ ProcessNetwork tiledOf(std::mt19937 &random) {
   return network;
 }
 
+/// Rounds that take something else in each firing, such as a depthwise unit's
+/// weights from a memory; something that lies ready or comes late, each for
+/// some firings; and something that stays. What reads the results keeps pace or
+/// does not.
+ProcessNetwork meetingsOf(std::mt19937 &random) {
+  auto draw = [&](int low, int high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  ProcessNetwork network;
+  auto channel = [&](int64_t capacity) {
+    int made = network.addChannel("", capacity, draw(1, 5));
+    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 3));
+    return made;
+  };
+  const int64_t folds = draw(1, 12), rounds = draw(2, 40);
+  const int out = channel(draw(1, 6));
+  Process meets{"meets", {}, rounds, {}, {out}};
+  // What is read again and again, once it is there.
+  auto replayed = [&] {
+    const int store = channel(draw(1, 2)), words = channel(draw(1, 6));
+    network.processes.push_back({"source", {{1, {}, {}, {1}}}, 1, {}, {store}});
+    std::vector<Phase> read = {{1, {1}, {}, {0}}};
+    if (folds * rounds > 1)
+      read.push_back({folds * rounds - 1, {}, {}, {1}});
+    read.push_back({1, {}, {1}, {1}});
+    network.processes.push_back({"read", read, 1, {store}, {words}});
+    meets.inputs.push_back(words);
+  };
+  replayed();
+  const bool isPaired = draw(0, 2) > 0, hasTiles = draw(0, 2) > 0,
+             hasStay = draw(0, 3) == 0;
+  if (isPaired)
+    replayed();
+  int64_t tiles = 0; // in a round
+  const bool tilesLast = draw(0, 1);
+  for (int64_t left = folds; left > 0;) {
+    const int64_t uses = std::min(left, draw(1, 5));
+    left -= uses;
+    auto add = [&](int64_t repeat, bool takes, bool makes) {
+      if (repeat <= 0)
+        return;
+      Phase phase{repeat, {1}, {1}, {makes}};
+      if (isPaired) {
+        phase.need.push_back(1);
+        phase.consume.push_back(1);
+      }
+      if (hasTiles) {
+        phase.need.push_back(takes || tilesLast);
+        phase.consume.push_back(takes);
+      }
+      if (hasStay) {
+        phase.need.push_back(draw(0, 1));
+        phase.consume.push_back(0);
+      }
+      meets.phases.push_back(phase);
+    };
+    const bool makes = left == 0;
+    if (tilesLast) {
+      add(uses - 1, false, false);
+      add(1, true, makes);
+    } else {
+      add(1, true, makes && uses == 1);
+      add(uses - 1 - makes, false, false);
+      add(makes && uses > 1, false, true);
+    }
+    ++tiles;
+  }
+  if (hasTiles) {
+    const int64_t slow = draw(0, 1) ? 1 : draw(1, 9);
+    const int beats = channel(draw(1, 4)), weights = channel(draw(1, 30));
+    network.processes.push_back(
+        {"beats", {{rounds * tiles * slow, {}, {}, {1}}}, 1, {}, {beats}});
+    std::vector<Phase> gather = {Phase::of(1, {1}, {1})};
+    if (slow > 1)
+      gather.insert(gather.begin(), Phase::of(slow - 1, {1}, {}));
+    network.processes.push_back(
+        {"gather", gather, rounds * tiles, {beats}, {weights}});
+    meets.inputs.push_back(weights);
+  }
+  if (hasStay) {
+    // A token of the first frame that nothing takes.
+    const int stay = channel(12);
+    network.channels[stay].initial = 1;
+    meets.inputs.push_back(stay);
+    network.processes.push_back({"none", {{1, {}, {}, {0}}}, 1, {}, {stay}});
+  }
+  network.processes.push_back(meets);
+  const int64_t pace = draw(0, 1) ? 1 : draw(1, 14);
+  std::vector<Phase> sink = {Phase::of(1, {1}, {})};
+  if (pace > 1)
+    sink.push_back({pace - 1, {0}, {0}, {}});
+  network.processes.push_back({"sink", sink, rounds, {out}, {}});
+  return network;
+}
+
 /// Sources of several rates, a process that joins them all in phases of
 /// different counts and has several outputs, and their sinks.
 ProcessNetwork starOf(std::mt19937 &random) {
@@ -342,6 +437,15 @@ TEST(EventSim, WeightsWaitForTheirTile) {
 }
 
 // What a long run costs does not grow with its frames.
+TEST(EventSim, RoundsMeetWhatComesOtherwise) {
+  std::mt19937 random(71);
+  int finished = 0, repeats = 0;
+  for (int n = 0; n < 1500; ++n)
+    finished += agrees(meetingsOf(random), n, repeats);
+  EXPECT_GT(finished, 1400);
+  EXPECT_GT(repeats, 200);
+}
+
 TEST(EventSim, SimulatesEqualFramesOnce) {
   std::mt19937 random(7);
   for (int n = 0; n < 100; ++n) {
