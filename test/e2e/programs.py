@@ -99,8 +99,10 @@ class Program:
     # Values.
 
     def array(self, values, shape):
+        """Of numbers of Python's own, which have no limits."""
         out = self.np.empty(shape, object)
-        out.reshape(-1)[:] = list(values)
+        out.reshape(-1)[:] = [v.item() if isinstance(v, self.np.generic) else v
+                              for v in values]
         return out
 
     def drawn(self, kind, shape):
@@ -134,7 +136,8 @@ class Program:
         result = self.b.node(op, self.value, *others, outputs=outputs,
                              **attributes)
         self.value = result if outputs == 1 else result[take]
-        self.frames = [fn(frame) for frame in self.frames]
+        made = [self.np.asarray(fn(frame), object) for frame in self.frames]
+        self.frames = [self.array(m.reshape(-1), m.shape) for m in made]
         self.kind = kind or self.kind
 
     def each(self, fn, kind=None):
