@@ -26,7 +26,7 @@ GIVEN = {"DATA": "{images}", "--data": "{images}", "--labels": "{labels}",
          "--input": "{images}", "--calibration": "{images}",
          "--device": "xcu280", "--board": "zcu104", "--cluster": "ku060x2",
          "--port": "/dev/ttyUSB1", "--program": "{text}", "--formats": "half",
-         "--tool-path": "{work}", "--output": "{work}/out", "-o": "{work}/out",
+         "--tool-path": "{work}", "--output": "{work}/out", "-o": "{work}/new",
          "--number-format": "fixed<4,4>", "--bits": "8", "--family": "ecp5",
          "--calibration-normalize": "0..1", "--driver": "cpu",
          "--compile-to": "explore", "--numbers": "fixed<8,24>",
@@ -42,14 +42,14 @@ FORMS = {"fixed<I,F>": "fixed<4,4>",
          "ap_fixed<16,8>", "int<bits>": "int<16>", "float<E,M>": "float<6,9>",
          "NAME=fixed<I,F>": "node_relu=fixed<4,6>",
          "NAME=W,A": "conv1=8,8", "W,A": "8,8", "W": "8"}
-LISTS = [re.compile(rf"(?:{words}) (.*)") for words in (
+LISTS = [re.compile(rf"\b(?:{words}) (.*)") for words in (
     "[Kk]nown are:?|choose from|objectives are|bounds are|they are, in order:|"
     "phases are, in order:|inputs are|outputs are|name one of these:|that can be "
     "characterized are|steps are|offered are|these do:|has the drivers",
     "one of|is neither|is not|is none of|not in|expected", "not")]
 PROSE = {"takes", "take", "says", "say", "names", "name", "where", "shows", "looks",
          "are", "is", "which", "or", "and", "to", "with", "both", "begins", "for",
-         "the", "of", "meets", "tells", "wrote", "acts", "out", "given"}
+         "the", "of", "needs", "meets", "tells", "wrote", "acts", "out", "given"}
 
 
 @dataclasses.dataclass
