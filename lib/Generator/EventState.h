@@ -24,6 +24,11 @@ struct Meeting {
   bool isNeeded = false;      ///< by some
 };
 
+/// How many firings a round of a process has, if it takes tokens of its first
+/// input one by one and makes one in the last of them, with what it takes of
+/// its other inputs; otherwise 0.
+int64_t roundOf(const Process &process, std::vector<Meeting> &meetings);
+
 struct ProcessState {
   size_t phase = 0;
   int64_t done = 0;    ///< firings of the current phase
