@@ -662,6 +662,25 @@ TEST(ImportShape, Movements) {
       << i.text();
 }
 
+/// Integers that are known to hold less than their type does meet others.
+TEST(ImportShape, ClippedIntegersMeetOthers) {
+  const int s8 = onnx::TensorProto::INT8;
+  ModelBuilder m;
+  m.input("x", {1, 3}, s8);
+  m.ints("lo", {}, s8, {0});
+  m.ints("hi", {}, s8, {4});
+  m.int64s("pads", {0, 1, 0, 1});
+  m.ints("fill", {}, s8, {-128});
+  m.node("Clip", {"x", "lo", "hi"}, {"c"});
+  m.node("Pad", {"c", "pads", "fill"}, {"p"});
+  m.set(m.node("Concat", {"c", "x", "p"}, {"y"}), "axis", int64_t(1));
+  m.output("y");
+  Imported i(m);
+  EXPECT_EQ(valuesOf(i, {{-5, 3, 100}}),
+            (Values{0, 3, 4, -5, 3, 100, -128, 0, 3, 4, -128}))
+      << i.text();
+}
+
 TEST(ImportShape, ConstantsAreComputedInFloat32) {
   ModelBuilder m;
   m.input("x", {1});

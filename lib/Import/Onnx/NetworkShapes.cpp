@@ -194,6 +194,16 @@ LogicalResult network::transposeOp(NodeContext &node) {
   return v ? setPlain(node, transpose(node, v, permutation)) : failure();
 }
 
+/// The integers of two types, in as many bits as they take.
+static num::IntType holding(num::IntType a, num::IntType b) {
+  const int64_t lo = std::min(a.getLo(), b.getLo()),
+                hi = std::max(a.getHi(), b.getHi());
+  const bool isSigned = a.getIsSigned() || b.getIsSigned();
+  return num::IntType::get(a.getContext(), isSigned,
+                           num::bitsForRange(lo, hi) + (isSigned && lo >= 0),
+                           lo, hi);
+}
+
 LogicalResult network::concat(NodeContext &node) {
   if (node.inputs.empty() || !node.inputs[0])
     return node.refuse("it has no input");
@@ -204,6 +214,7 @@ LogicalResult network::concat(NodeContext &node) {
   Shape shape = node.inputs[0]->shape;
   shape[*axis] = 0;
   bool last = false;
+  Type element = node.inputs[0]->element;
   SmallVector<TensorRef> parts; // those that hold something
   for (auto [i, t] : llvm::enumerate(node.inputs)) {
     if (!t || !t->element || t->element.isInteger(64))
@@ -211,7 +222,14 @@ LogicalResult network::concat(NodeContext &node) {
     if (t->rank() == rank && t->shape[*axis] > 0)
       parts.push_back(t);
     Shape other = t->shape;
-    if (other.size() != rank || t->element != node.inputs[0]->element)
+    // Of one type of ONNX, some may be known to hold less.
+    auto all = dyn_cast<num::IntType>(element),
+         theirs = dyn_cast<num::IntType>(t->element);
+    const bool areIntegers =
+        all && theirs && typeOf(t) == typeOf(node.inputs[0]);
+    if (areIntegers && all != theirs)
+      element = holding(all, theirs);
+    if (other.size() != rank || (!areIntegers && t->element != element))
       return node.refuse(
           formatv("its inputs 0 and {0} differ in rank or element "
                   "type",
@@ -232,8 +250,7 @@ LogicalResult network::concat(NodeContext &node) {
     if (!values.back())
       return failure();
   }
-  auto out =
-      tensorType(last ? lastShape(shape) : shape, node.inputs[0]->element);
+  auto out = tensorType(last ? lastShape(shape) : shape, element);
   Value v = osa::ConcatOp::create(
       node.builder, node.loc, out, values,
       node.builder.getI64IntegerAttr(last ? lastAxis(*axis, rank) : *axis));
@@ -311,12 +328,17 @@ LogicalResult network::pad(NodeContext &node) {
   Value v = last ? channelsLast(node, x) : plain(node, x);
   if (!v)
     return failure();
-  v = osa::PadOp::create(
-      node.builder, node.loc,
-      tensorType(last ? lastShape(shape) : shape, x->element), v,
-      node.builder.getDenseI64ArrayAttr(low),
-      node.builder.getDenseI64ArrayAttr(high),
-      node.builder.getF64FloatAttr(value));
+  Type element = x->element;
+  if (auto integers = dyn_cast<num::IntType>(element);
+      integers && value == std::floor(value) && std::abs(value) < 0x1p62)
+    element =
+        holding(integers, num::IntType::getForRange(
+                              node.context, int64_t(value), int64_t(value)));
+  v = osa::PadOp::create(node.builder, node.loc,
+                         tensorType(last ? lastShape(shape) : shape, element),
+                         v, node.builder.getDenseI64ArrayAttr(low),
+                         node.builder.getDenseI64ArrayAttr(high),
+                         node.builder.getF64FloatAttr(value));
   return last ? setLast(node, v, shape) : setPlain(node, v);
 }
 
