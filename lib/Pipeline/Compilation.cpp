@@ -290,10 +290,10 @@ void Compilation::notePlan() {
     slowest = std::max(slowest, copy.us - double(host.link.latencyNs) * 1e-3);
   if (targets.board && slowest * plan->predicted.throughputPerS > 1e6)
     result.notes.push_back(llvm::formatv(
-        "the host's link {0} takes {1:f1} us to copy a frame: {2} of the "
-        "{3} frames per second come over it",
-        plan->tasks.link, slowest, rateText(1e6 / slowest),
-        rateText(plan->predicted.throughputPerS)));
+        "the host's link {0} takes {1} us to copy a frame: {2} of the {3} "
+        "frames per second come over it",
+        plan->tasks.link, llvm::format("%.3g", slowest),
+        rateText(1e6 / slowest), rateText(plan->predicted.throughputPerS)));
   if (built->splits.empty())
     return;
   std::vector<std::string> shared;

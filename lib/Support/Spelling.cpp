@@ -4,9 +4,9 @@
 
 using llvm::StringRef;
 
-std::string rhizome::meant(StringRef word,
-                           const std::vector<std::string> &known,
-                           unsigned letters) {
+std::string rhizome::nearest(StringRef word,
+                             const std::vector<std::string> &known,
+                             unsigned letters) {
   std::string best;
   unsigned least = letters + 1;
   // Of names as near as each other, one that begins with the word.
@@ -35,6 +35,13 @@ std::string rhizome::meant(StringRef word,
     for (const std::string &name : known)
       if (StringRef(name).ends_with(word.drop_front()))
         best = name;
+  return best;
+}
+
+std::string rhizome::meant(StringRef word,
+                           const std::vector<std::string> &known,
+                           unsigned letters) {
+  const std::string best = nearest(word, known, letters);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 

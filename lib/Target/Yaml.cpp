@@ -39,9 +39,17 @@ Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
   return paths;
 }
 
-/// What else has this name, and how it is asked for: "a board: --board kv260";
-/// "" if nothing has.
-static std::string otherKind(StringRef name, StringRef folder) {
+namespace {
+/// What has a name: "a board", asked for by "--board kv260".
+struct Named {
+  StringRef kind;
+  std::string option;
+};
+} // namespace
+
+/// What else has this name, or a near one, if anything has.
+static std::optional<Named> otherKind(StringRef name, StringRef folder,
+                                      bool isNear) {
   static constexpr std::tuple<StringLiteral, StringLiteral, StringLiteral>
       kKinds[] = {{"devices", "a device", "--device"},
                   {"boards", "a board", "--board"},
@@ -55,14 +63,20 @@ static std::string otherKind(StringRef name, StringRef folder) {
       consumeError(paths.takeError());
       continue;
     }
+    std::vector<std::string> names;
     for (const std::string &path : *paths)
-      if (StringRef known = sys::path::stem(path);
-          known.equals_insensitive(name))
-        return (what + ": " + option + (option.ends_with("@") ? "" : " ") +
-                known)
-            .str();
+      names.push_back(sys::path::stem(path).str());
+    auto it = llvm::find_if(names, [&](const std::string &known) {
+      return StringRef(known).equals_insensitive(name);
+    });
+    const std::string found = it != names.end() ? *it
+                              : isNear ? nearest(name, names, /*letters=*/1)
+                                       : "";
+    if (!found.empty())
+      return Named{what,
+                   (option + (option.ends_with("@") ? "" : " ") + found).str()};
   }
-  return "";
+  return std::nullopt;
 }
 
 Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
@@ -79,9 +93,17 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
       return path;
   }
   // A name of another kind, or a device by the end of its name.
-  if (std::string other = otherKind(nameOrPath, folder); !other.empty())
+  if (auto other = otherKind(nameOrPath, folder, /*isNear=*/false))
     return ofKind(Failure::Kind::Usage,
-                  createStringError("'" + nameOrPath.str() + "' is " + other));
+                  createStringError("'" + nameOrPath.str() + "' is " +
+                                    other->kind.str() + ": " + other->option));
+  if (nearest(nameOrPath, names, 1).empty())
+    if (auto other = otherKind(nameOrPath, folder, /*isNear=*/true))
+      return ofKind(Failure::Kind::Usage,
+                    createStringError("unknown " + what.str() + " '" +
+                                      nameOrPath.str() + "'; did you mean '" +
+                                      other->option + "'? Known are " +
+                                      llvm::join(names, ", ")));
   return ofKind(Failure::Kind::Usage,
                 createStringError(unknownName(what, nameOrPath, names) +
                                   ", or give the path of a .yaml file"));

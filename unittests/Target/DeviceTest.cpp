@@ -115,8 +115,10 @@ TEST(Device, NamesOfBoardsAndCasesAreUnderstood) {
                                    "alveo-u55c");
   EXPECT_EQ(message("mixed9"), "'mixed9' is a cluster: --cluster mixed9");
   EXPECT_EQ(message("udp-10g"), "'udp-10g' is a link: DEVICE:COUNT@udp-10g");
-  for (auto [name, meant] :
-       {std::pair("U55C", "xcu55c"), {"xcu55", "xcu55c"}, {"XCK2", "xck26"}})
+  for (auto [name, meant] : {std::pair("U55C", "xcu55c"),
+                             {"xcu55", "xcu55c"},
+                             {"XCK2", "xck26"},
+                             {"kv26", "--board kv260"}})
     EXPECT_NE(message(name).find("did you mean '" + std::string(meant) + "'"),
               std::string::npos)
         << message(name);

@@ -7,9 +7,12 @@
 #include <vector>
 
 namespace rhizome {
-/// "; did you mean 'NAME'?": the name in `known` that differs from the word by
-/// at most so many letters; or else the only one that begins with it, or an
-/// option that ends in it; "" if there is none.
+/// The name in `known` that differs from the word by at most so many letters;
+/// or else the only one that begins with it, or an option that ends in it; ""
+/// if there is none.
+std::string nearest(llvm::StringRef word, const std::vector<std::string> &known,
+                    unsigned letters = 2);
+/// "; did you mean 'NAME'?": the nearest one; "" if there is none.
 std::string meant(llvm::StringRef word, const std::vector<std::string> &known,
                   unsigned letters = 2);
 
