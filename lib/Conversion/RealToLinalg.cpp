@@ -77,6 +77,8 @@ private:
   LogicalResult quantize(osa::QuantizeOp op);
   LogicalResult multiThreshold(osa::MultiThresholdOp op);
   LogicalResult gather(osa::GatherOp op);
+  /// Integers of a type in another storage that holds them.
+  Value storedAs(Value x, num::IntType type, Type element);
   LogicalResult dequantize(osa::DequantizeOp op);
   LogicalResult conv2d(osa::Conv2dOp op);
   LogicalResult dense(osa::DenseOp op);
@@ -241,6 +243,19 @@ static Value extended(Scalars &s, Value q, num::IntType type) {
   if (Storage::of(type).isSigned)
     return arith::ExtSIOp::create(s.b, s.loc, wide, q);
   return arith::ExtUIOp::create(s.b, s.loc, wide, q);
+}
+
+Value RealLowering::storedAs(Value x, num::IntType type, Type element) {
+  if (cast<RankedTensorType>(x.getType()).getElementType() == element)
+    return x;
+  return loops.loop(loops.shapeOf(x), {}, element, {},
+                    {{x, identity(unsigned(loops.shapeOf(x).size()))}},
+                    [&](Scalars &s, ValueRange a) -> Value {
+                      Value q = extended(s, a[0], type);
+                      if (q.getType() == element)
+                        return q;
+                      return arith::TruncIOp::create(s.b, s.loc, element, q);
+                    });
 }
 
 LogicalResult RealLowering::dequantize(osa::DequantizeOp op) {
@@ -578,19 +593,18 @@ LogicalResult RealLowering::convert(Operation *op) {
         return give(o, loops.transpose(in(o, 0), o.getPermutation()));
       })
       .Case<osa::ConcatOp>([&](osa::ConcatOp o) -> LogicalResult {
-        Type first = hostType(o.getType(), b.getContext());
+        Type element = hostType(o.getType(), b.getContext()).getElementType();
         SmallVector<Value> parts;
-        for (unsigned i = 0; i < o->getNumOperands(); ++i) {
-          parts.push_back(in(o, i));
-          if (cast<RankedTensorType>(parts.back().getType()).getElementType() !=
-              cast<RankedTensorType>(first).getElementType())
-            return o.emitOpError("joins integers of different storage");
-        }
+        for (auto [i, input] : llvm::enumerate(o.getInputs()))
+          parts.push_back(storedAs(in(o, unsigned(i)),
+                                   num::elementInt(input.getType()), element));
         return give(o, loops.concat(parts, o.getAxis()));
       })
       .Case<osa::PadOp>([&](osa::PadOp o) {
         Type element = hostType(o.getType(), b.getContext()).getElementType();
-        return give(o, loops.pad(in(o, 0), o.getLow(), o.getHigh(),
+        Value x = storedAs(in(o, 0), num::elementInt(o.getInput().getType()),
+                           element);
+        return give(o, loops.pad(x, o.getLow(), o.getHigh(),
                                  loops.number(o.getValue().convertToDouble(),
                                               element)));
       })
