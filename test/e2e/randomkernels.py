@@ -54,6 +54,10 @@ FIXED = (
      "var output v : [2 3 2]\nt[0,i,j] = b[i,j] + 1\nt[1,i,j] = 1 * b[i,j]\n"
      "v[n,j,k] = sum(i) c[n,i] * t[i,j,k]\n",
      ("--numbers", "fixed<3,1>", "--stages", "5", "--device", "xc7z020")),
+    ("var input b : [3 2]\nvar input c : [2 2]\nvar t : [2 3 2]\n"
+     "var output v : [2 3 2]\nt[0,i,j] = b[i,j] + 1\nt[1,i,j] = 2 * b[i,j]\n"
+     "v[n,j,k] = sum(i) c[n,i] * t[i,j,k]\n",
+     ("--stages", "2", "--device", "xcu280")),
     # What follows a sum names it, and does not read it.
     ("var input a : [6 12]\nvar t : [12]\nvar output w : [12]\n"
      "var output v : [12]\nt[j] = min(i) a[i,j]\nw[i] = t[i] - t[i]\n"

@@ -196,10 +196,14 @@ KernelParts Parts::run() {
           isInteger(result.getType()) && computed.count(viewOf(result).base) &&
           llvm::any_of(result.getUses(), [](OpOperand &use) {
             // What is only written there, into an empty tensor, reads nothing.
-            auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-            return reader ? reader.isDpsInput(&use) && !isOnIntegers(reader)
+            Operation *user = use.getOwner();
+            if (auto to = dyn_cast<DestinationStyleOpInterface>(user);
+                to && to.isDpsInit(&use))
+              return false;
+            auto reader = dyn_cast<linalg::GenericOp>(user);
+            return reader ? !isOnIntegers(reader)
                           : !isa<tensor::ExtractSliceOp, tensor::InsertSliceOp>(
-                                use.getOwner());
+                                user);
           }))
         parts.outputs.push_back(result);
   if (parts.outputs.empty() && parts.obstacles.empty())
