@@ -102,7 +102,7 @@ Expected<SimResult> sim::runSystem(const Package &package,
   shares.places = std::max(
       shares.each(),
       measure
-          ? measuredGroups(system, node.predicted.intervalCycles,
+          ? measuredGroups(system, cyclesOf(*plan.kernel),
                            timingOf(node, system, system.ports[0]).refreshEvery)
           : 1);
   const int64_t lanes = plan.kernel->lanes;

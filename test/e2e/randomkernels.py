@@ -39,6 +39,10 @@ FIXED = (
     ("var input S : [6 6]\nvar input u : [6 6 6]\nvar output v : [6 6 6]\n"
      "var t : [6 6 6]\nt = S # S # S # u . [[1 6] [3 7] [5 8]]\nv = t * u\n",
      ("--numbers", "fixed<8,24>", "--system", "--device", "xc7z020")),
+    # Units that share a bank, whose distances grow for a long time.
+    ("var input b : [2 6 5]\nvar output t : [2 6 5]\nt[i,j,k] = b[i,j,k] / 1\n",
+     ("--numbers", "fixed<6,5>", "--stages", "5", "--words", "8", "--system",
+      "--units", "3", "--device", "xc7z020", "--clock-mhz", "150")),
     # A remainder of one bit against its half, which it is never above.
     ("var input u : [4]\nvar output w : [4]\nw[i] = u[i] * 0.5\n",
      ("--numbers", "fixed<4,1>", "--stages", "1", "--device", "xcu280")),
