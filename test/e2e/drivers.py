@@ -273,7 +273,10 @@ def waveforms(suite, np, package, plan):
                 f"an .fst {result.message[:200]}", result.command)
     for words, args in (("neither .fst nor .vcd", ["--trace", "x.txt"]),
                         ("signals at the levels", ["--trace", "x.vcd", "--level",
-                                                   "functional"])):
+                                                   "functional"]),
+                        ("are datagrams sent", ["--loss", "0.1"]),
+                        ("nothing waits", ["--stalls-in", "9", "--level",
+                                           "functional"])):
         refused(suite, words, "simulate", package, *args, status=2)
     refused(suite, "error: cannot write '", "simulate", package, "-n", 1, "--trace",
             suite.work / "absent/x.vcd")

@@ -278,6 +278,19 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       throw CLI::ValidationError(
           "--trace", "there are signals at the levels rtl, board, netlist and "
                      "bitstream only");
+    const Level level = options->request.level;
+    if (level != Level::Cluster)
+      for (const char *name :
+           {"--loss", "--reorder", "--reorder-delay-us", "--hostfile"})
+        if (command->count(name))
+          throw CLI::ValidationError(name, "only with --level cluster are "
+                                           "datagrams sent");
+    if (level == Level::Functional)
+      for (const char *name : {"--stalls-in", "--stalls-out", "--four-state"})
+        if (command->count(name))
+          throw CLI::ValidationError(name, "nothing waits and nothing is "
+                                           "unknown at --level functional; "
+                                           "leave it out, or take --level rtl");
     options->request.inputs = dataOf(options->inputs, options->how);
     if (isKernel) {
       KernelRunRequest kernel;
