@@ -121,6 +121,7 @@ bool Gear::step(bool isTaken, bool isGiven) {
   if (way == Way::Wire)
     return false;
   bool takes = false, next = false;
+  const int64_t arrived = coming; // in the ring, to be seen from the next cycle
   if (way == Way::Pick) {
     // The first word comes with its beat, the others from registers.
     takes = next = isTaken || (at > 0 && out.hasRoom());
@@ -138,7 +139,7 @@ bool Gear::step(bool isTaken, bool isGiven) {
     const int64_t came = isTaken ? in.size() : 0;
     const int64_t goes = emits ? to.size() : 0;
     held += came - goes;
-    there += coming - goes;
+    there += arrived - goes;
     coming = came;
     if (isTaken)
       in.next();
@@ -149,7 +150,7 @@ bool Gear::step(bool isTaken, bool isGiven) {
     emitted = emits;
   }
   const bool changes = out.step(takes, pushes, isGiven) || isTaken || next ||
-                       emitted || coming > 0;
+                       emitted || arrived > 0;
   pushes = next;
   return changes;
 }
