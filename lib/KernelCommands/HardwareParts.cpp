@@ -5,6 +5,7 @@
 #include "rhizome/Import/Kernel/Ir.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Path.h"
+#include <map>
 
 using namespace mlir;
 using namespace rhizome;
@@ -16,6 +17,21 @@ std::string kernelcommands::nameOf(Operation &op) {
   if (auto at = op.getLoc()->findInstanceOf<FileLineColLoc>())
     return "line " + std::to_string(at.getLine());
   return "";
+}
+
+std::vector<std::string>
+kernelcommands::namesOf(llvm::ArrayRef<linalg::GenericOp> nests) {
+  std::map<std::string, int> count, left;
+  for (linalg::GenericOp nest : nests)
+    ++left[nameOf(*nest)];
+  std::vector<std::string> names;
+  for (linalg::GenericOp nest : nests) {
+    std::string name = nameOf(*nest);
+    const int number = ++count[name];
+    names.push_back(number == left[name] ? name
+                                         : name + "." + std::to_string(number));
+  }
+  return names;
 }
 
 std::string kernelcommands::placeOf(Location loc) {

@@ -20,6 +20,9 @@ inline constexpr unsigned kMostWordBits = 64;
 
 /// The variable that an operation computes, or its line in the file.
 std::string nameOf(mlir::Operation &op);
+/// Names of a kernel's nests. A variable that takes several is numbered: t.1,
+/// t.2, and t for the last one.
+std::vector<std::string> namesOf(llvm::ArrayRef<mlir::linalg::GenericOp> nests);
 /// "helmholtz.cfd:13:5", "" if it is unknown.
 std::string placeOf(mlir::Location loc);
 

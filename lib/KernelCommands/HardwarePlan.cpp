@@ -13,26 +13,18 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::gen;
 
 namespace {
-/// Names of a unit's tensors. A variable that takes several nests is numbered:
-/// t.1, t.2, and t for the last one.
+/// Names of a unit's tensors.
 class Names {
 public:
   Names(const NumberedKernel &kernel, const hls::KernelUnit &unit) {
     for (auto [v, tensor] :
          llvm::zip_equal(unit.inputs, tensorsOf(kernel, unit.inputs)))
       names[v] = tensor.name;
-    std::map<std::string, int> count, left;
-    for (const hls::Nest &nest : unit.nests) {
-      Operation *op = nest.op;
-      ++left[nameOf(*op)];
-    }
-    for (const hls::Nest &nest : unit.nests) {
-      Operation *op = nest.op;
-      std::string name = nameOf(*op);
-      const bool isLast = ++count[name] == left[name];
-      names[op->getResult(0)] =
-          isLast ? name : name + "." + std::to_string(count[name]);
-    }
+    std::vector<linalg::GenericOp> nests;
+    for (const hls::Nest &nest : unit.nests)
+      nests.push_back(nest.op);
+    for (auto [nest, name] : llvm::zip_equal(nests, namesOf(nests)))
+      names[nest->getResult(0)] = name;
   }
   /// A part of a tensor without a name has that of the whole.
   std::string of(Value v) const {
@@ -172,18 +164,17 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
   return text + (isAny ? "" : " []\n");
 }
 
-/// An output that nothing tells when its next frame begins, since it depends on
-/// no input that comes with the frames. A serial unit reads such inputs before
-/// it computes any output; the stages of others wait for what they need alone.
+/// An output of a unit in stages that nothing tells when its next frame begins,
+/// since it depends on no input that comes with the frames. A serial unit reads
+/// such inputs before it computes any output.
 static std::optional<Failure> findUntimed(const NumberedKernel &kernel,
                                           const hls::KernelParts &parts,
                                           const hls::UnitOptions &options,
                                           ArrayRef<PlannedTensor> inputs) {
-  constexpr const char *kOnCpu = "the CPU computes it, leave the device out";
-  if (!parts.obstacles.empty() || (options.stages == 0 && !inputs.empty()))
+  if (options.stages == 0 || !parts.obstacles.empty())
     return std::nullopt;
-  const std::vector<PlannedTensor> outputs = tensorsOf(kernel, parts.outputs);
-  for (auto [value, tensor] : llvm::zip_equal(parts.outputs, outputs)) {
+  for (auto [value, tensor] :
+       llvm::zip_equal(parts.outputs, tensorsOf(kernel, parts.outputs))) {
     const std::vector<size_t> sources = hls::sourcesOf(parts, value);
     if (llvm::any_of(sources, [&](size_t source) {
           return !llvm::is_contained(options.residents, source);
@@ -191,18 +182,17 @@ static std::optional<Failure> findUntimed(const NumberedKernel &kernel,
       continue;
     if (sources.empty())
       return Failure(Failure::Kind::Usage,
-                     "the result '" + tensor.name +
-                         "' depends on no argument: no hardware is built for "
-                         "what is always the same",
-                     inputs.empty() ? kOnCpu
-                                    : "leave it out of the results, or leave "
-                                      "out --stages");
+                     "--stages: the result '" + tensor.name +
+                         "' depends on no argument, so nothing tells when its "
+                         "next frame begins",
+                     "leave out --stages, or leave it out of the results");
     std::string names;
     for (size_t source : sources)
       names += (names.empty() ? "" : ", ") + inputs[source].name;
     return Failure(Failure::Kind::Usage,
                    "--resident: the result '" + tensor.name +
-                       "' depends on what stays alone (" + names + ")",
+                       "' depends on resident arguments only (" + names +
+                       "), so nothing tells when its next frame begins",
                    "leave out --resident " + inputs[sources.front()].name +
                        ", or leave out --stages");
   }

@@ -28,7 +28,7 @@ std::string kernelcommands::kernelOptionsText(const KernelOptions &options) {
     llvm::json::Array sums;
     for (const SumChoice &sum : options.sums)
       sums.push_back(llvm::json::Object{
-          {"nest", sum.nest}, {"loop", sum.loop}, {"terms", sum.terms}});
+          {"sum", sum.sum}, {"loop", sum.loop}, {"terms", sum.terms}});
     object["sums"] = std::move(sums);
   }
   std::string text;
@@ -69,11 +69,12 @@ kernelcommands::readKernelOptions(const std::string &folder,
       auto number = [&](llvm::StringRef key) {
         return sum ? sum->getInteger(key).value_or(-1) : -1;
       };
-      const int64_t nest = number("nest"), loop = number("loop");
-      if (nest < 0 || loop < 0 || number("terms") < 1)
+      const int64_t which = number("sum"), loop = number("loop");
+      if (which < 0 || loop < 0 || number("terms") < 1)
         return textError(path + " does not hold a kernel's options; remedy: " +
                          "compile the kernel again");
-      options.sums.push_back({unsigned(nest), unsigned(loop), number("terms")});
+      options.sums.push_back(
+          {unsigned(which), unsigned(loop), number("terms")});
     }
   if (auto format = object->getString("numbers")) {
     std::string error;

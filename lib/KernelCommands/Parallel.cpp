@@ -6,7 +6,6 @@
 #include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Hls/Choose.h"
 #include "llvm/ADT/STLExtras.h"
-#include <map>
 
 using namespace mlir;
 using namespace rhizome;
@@ -106,16 +105,15 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   kernel.formats.context->loadDialect<rtl::RtlDialect>();
   auto formats = matchingFormats(kernel);
   gen::hls::KernelParts parts = gen::hls::partsOf(kernel.integers);
-  std::vector<unsigned> numbers; ///< of the nests, among all
-  llvm::DenseMap<Operation *, unsigned> all;
+  std::vector<unsigned> numbers; ///< of the nests that are sums, among all sums
+  llvm::DenseMap<Operation *, unsigned> sums;
   func::FuncOp inFormats = kernel.formats.func;
-  inFormats.walk(
-      [&](linalg::GenericOp op) { all.try_emplace(op, unsigned(all.size())); });
+  inFormats.walk([&](linalg::GenericOp op) {
+    if (isSum(op))
+      sums.try_emplace(op, unsigned(sums.size()));
+  });
   std::vector<hls::OpenNest> nests;
   std::vector<bool> isUsed(request.copies.size());
-  std::map<std::string, int> count, left;
-  for (linalg::GenericOp op : parts.nests)
-    ++left[nameOf(*op)];
   int64_t border = 0;
   for (auto tensors : {&parts.inputs, &parts.outputs})
     for (Value v : *tensors)
@@ -123,20 +121,17 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
           llvm::divideCeil(cast<RankedTensorType>(v.getType()).getNumElements(),
                            words) +
           1;
-  for (linalg::GenericOp op : parts.nests) {
+  for (auto [op, name] : llvm::zip_equal(parts.nests, namesOf(parts.nests))) {
     auto same = cast<linalg::GenericOp>(formats.at(op));
-    numbers.push_back(all.at(same));
+    numbers.push_back(sums.lookup(same));
     hls::OpenNest &nest = nests.emplace_back();
     nest.op = op;
     nest.maySplit = mayReorder(same, request.options);
     if (!isServed)
       nest.factors.assign(op.getNumLoops(), 1);
-    // Several nests of a name are numbered, as the plan lists them.
-    const std::string name = nameOf(*op);
-    const int k = ++count[name];
+    // All of a variable, or one.
     for (auto [i, copies] : llvm::enumerate(request.copies))
-      if (copies.nest == name ||
-          (k < left[name] && copies.nest == name + "." + std::to_string(k)) ||
+      if (copies.nest == nameOf(*op) || copies.nest == name ||
           copies.nest == std::to_string(nests.size())) {
         if (auto why = misfit(op, copies))
           return *why;

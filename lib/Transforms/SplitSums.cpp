@@ -124,15 +124,18 @@ FailureOr<linalg::GenericOp> rhizome::splitSum(linalg::GenericOp op,
 }
 
 LogicalResult rhizome::splitSums(Operation *func, ArrayRef<SumChoice> choices) {
-  SmallVector<linalg::GenericOp> nests;
-  func->walk([&](linalg::GenericOp op) { nests.push_back(op); });
+  SmallVector<linalg::GenericOp> sums;
+  func->walk([&](linalg::GenericOp op) {
+    if (isSum(op))
+      sums.push_back(op);
+  });
   for (const SumChoice &choice : choices) {
-    if (choice.nest >= nests.size())
+    if (choice.sum >= sums.size())
       return failure();
-    auto split = splitSum(nests[choice.nest], choice.loop, choice.terms);
+    auto split = splitSum(sums[choice.sum], choice.loop, choice.terms);
     if (failed(split))
       return failure();
-    nests[choice.nest] = *split;
+    sums[choice.sum] = *split;
   }
   return success();
 }

@@ -707,14 +707,24 @@ def kernel_refusals(suite):
     same = suite.work / "same.cfd"
     same.write_text("var input a : [4]\nvar output c : [4]\n"
                     "c[i] = a[i] - a[i]\n")
-    refuse(same, fixed, "the result 'c' depends on no argument",
+    refuse(same, fixed, "'same.cfd:3:", "no result depends on an argument",
            "the CPU computes it")
+    covered = suite.run("coverage", same, *fixed)
+    suite.check("no result depends on an argument" in covered.out,
+                f"coverage says so {covered.out[-300:]}", covered.command)
+    part = suite.work / "part.cfd"
+    part.write_text("var input a : [4]\nvar output c : [4]\n"
+                    "var output d : [4]\nc[i] = 2 * a[i]\n"
+                    "d[i] = a[i] - a[i]\n")
+    refuse(part, (*fixed, "--stages", "1"),
+           "--stages: the result 'd' depends on no argument",
+           "leave out --stages")
     kept = suite.work / "kept.cfd"
     kept.write_text("var input a : [4]\nvar input b : [4]\n"
                     "var output c : [4]\nvar output d : [4]\n"
                     "c[i] = a[i] + b[i]\nd[i] = 2 * b[i]\n")
     refuse(kept, (*fixed, "--stages", "1", "--resident", "b"),
-           "the result 'd' depends on what stays alone (b)",
+           "the result 'd' depends on resident arguments only (b)",
            "leave out --resident b, or leave out --stages")
     function = suite.work / "function.cfd"
     function.write_text("var input a : [4]\nvar output c : [4]\n"

@@ -8,7 +8,7 @@
 namespace rhizome {
 /// A change of the order of a kernel's sum.
 struct SumChoice {
-  unsigned nest = 0; ///< of the kernel's linalg.generic operations
+  unsigned sum = 0;  ///< of the kernel's sums (isSum), which copies add none to
   unsigned loop = 0; ///< a reduction of it
   int64_t terms = 1; ///< in one iteration; divides the loop's iterations
   bool operator==(const SumChoice &) const = default;

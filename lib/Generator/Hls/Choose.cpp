@@ -315,9 +315,7 @@ Resources Chooser::memoriesOf(const Known &nest, const Pick &pick) const {
   Resources out;
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
-    if (!type || (!op.isDpsInit(&operand) &&
-                  (op.getMatchingBlockArgument(&operand).use_empty() ||
-                   uniformValue(operand.get()))))
+    if (!type || (!op.isDpsInit(&operand) && !isRead(op, operand)))
       continue;
     // One port for each copy: in a bank of its own, or in a copy of all.
     int64_t ports = 1, banks = 1;

@@ -31,9 +31,7 @@ bool isReadBy(const UnitMemory &memory, const KernelUnit &unit, size_t s) {
          llvm::any_of(stage.nests, [&](size_t nest) {
            linalg::GenericOp op = unit.nests[nest].op;
            return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *o) {
-             return isa<RankedTensorType>(o->get().getType()) &&
-                    !op.getMatchingBlockArgument(o).use_empty() &&
-                    isHere(o->get());
+             return isRead(op, *o) && isHere(o->get());
            });
          });
 }
@@ -125,8 +123,7 @@ void Planner::findUses() {
         if (unit.nests[n].isStored) // Sums wait there.
           ++ports[baseOf(op->getResult(0))];
         for (OpOperand *operand : op.getDpsInputOperands())
-          if (isa<RankedTensorType>(operand->get().getType()) &&
-              !op.getMatchingBlockArgument(operand).use_empty())
+          if (isRead(op, *operand))
             ++ports[baseOf(operand->get())];
       }
       for (auto [v, copies] : ports)

@@ -60,11 +60,9 @@ void Parts::addNest(linalg::GenericOp op) {
   simplify(op);
   checkNest(op);
   for (OpOperand *operand : op.getDpsInputOperands()) {
-    Value v = operand->get();
-    if (!isa<RankedTensorType>(v.getType()) || uniformValue(v) ||
-        op.getMatchingBlockArgument(operand).use_empty())
+    if (!isRead(op, *operand))
       continue;
-    Value base = baseOf(v);
+    Value base = baseOf(operand->get());
     if (!computed.count(base) && given.insert(base).second)
       parts.inputs.push_back(base);
   }
@@ -209,6 +207,11 @@ KernelParts Parts::run() {
   if (parts.outputs.empty() && parts.obstacles.empty())
     refuse(*kernel, kernel.getLoc(),
            "this kernel has no loop nest on integers or fixed point", kChoose);
+  else if (parts.inputs.empty() && parts.obstacles.empty())
+    refuse(*parts.nests.front(), parts.nests.front().getLoc(),
+           "no result depends on an argument, and no hardware is built for "
+           "what is always the same",
+           kOnCpu);
   return std::move(parts);
 }
 } // namespace

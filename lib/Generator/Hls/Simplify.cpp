@@ -136,7 +136,7 @@ static void simplifyCompare(arith::CmpIOp op) {
     return;
   OpBuilder b(op);
   limit = limit.trunc(bits);
-  // No bits are above all ones, or below zero.
+  // No bits are above all ones, or below zero: what follows needs no time then.
   const bool isAtEnd = p == P::ugt || p == P::ule   ? limit.isAllOnes()
                        : p == P::ult || p == P::uge ? limit.isZero()
                                                     : false;

@@ -62,7 +62,7 @@ std::vector<NestStep> stepsOf(const Nest &nest) {
   for (unsigned i = 0; i < inputs; ++i) {
     OpOperand &operand = op->getOpOperand(i);
     BlockArgument argument = body->getArgument(i);
-    if (argument.use_empty() || latency[i] == 0 || uniformValue(operand.get()))
+    if (latency[i] == 0 || !isRead(op, operand))
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     unsigned mask = 0;
