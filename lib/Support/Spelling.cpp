@@ -46,9 +46,12 @@ std::string rhizome::meant(StringRef word,
 }
 
 std::string rhizome::unknownName(StringRef what, StringRef word,
-                                 const std::vector<std::string> &known) {
+                                 const std::vector<std::string> &known,
+                                 StringRef elsewhere) {
   // Two letters are the difference between two devices.
-  const std::string hint = meant(word, known, 1);
+  std::string hint = meant(word, known, 1);
+  if (hint.empty() && !elsewhere.empty())
+    hint = ("; did you mean '" + elsewhere + "'?").str();
   return ("unknown " + what + " '" + word + "'" + hint +
           (hint.empty() ? "; known are " : " Known are "))
              .str() +

@@ -97,14 +97,9 @@ Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
     return ofKind(Failure::Kind::Usage,
                   createStringError("'" + nameOrPath.str() + "' is " +
                                     other->kind.str() + ": " + other->option));
-  if (nearest(nameOrPath, names, 1).empty())
-    if (auto other = otherKind(nameOrPath, folder, /*isNear=*/true))
-      return ofKind(Failure::Kind::Usage,
-                    createStringError("unknown " + what.str() + " '" +
-                                      nameOrPath.str() + "'; did you mean '" +
-                                      other->option + "'? Known are " +
-                                      llvm::join(names, ", ")));
+  auto near = otherKind(nameOrPath, folder, /*isNear=*/true);
   return ofKind(Failure::Kind::Usage,
-                createStringError(unknownName(what, nameOrPath, names) +
+                createStringError(unknownName(what, nameOrPath, names,
+                                              near ? near->option : "") +
                                   ", or give the path of a .yaml file"));
 }

@@ -17,6 +17,8 @@ std::string meant(llvm::StringRef word, const std::vector<std::string> &known,
                   unsigned letters = 2);
 
 /// "unknown device 'x'; did you mean 'y'? Known are y, z": `what` is the kind.
+/// If no known one is near, `elsewhere` may be meant.
 std::string unknownName(llvm::StringRef what, llvm::StringRef word,
-                        const std::vector<std::string> &known);
+                        const std::vector<std::string> &known,
+                        llvm::StringRef elsewhere = "");
 } // namespace rhizome
