@@ -96,20 +96,48 @@ int64_t mostIn(const Tokens &tokens, int64_t latency, int64_t returns) {
   return most;
 }
 
+/// Random numbers, and a network that is made with them.
+struct Drawn {
+  std::mt19937 &random;
+  ProcessNetwork network = {};
+
+  int64_t operator()(int low, int high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  }
+  int channel(int64_t capacity) {
+    const int made = network.addChannel("", capacity, (*this)(1, 9));
+    network.channels[made].returns = std::max<int64_t>(0, (*this)(-6, 4));
+    return made;
+  }
+  /// So many words, one after the other, once what they are read from is there.
+  void replay(int64_t words, int to) {
+    const int store = channel((*this)(1, 2));
+    network.processes.push_back({"source", {{1, {}, {}, {1}}}, 1, {}, {store}});
+    std::vector<Phase> read = {{1, {1}, {}, {0}}};
+    if (words > 1)
+      read.push_back({words - 1, {}, {}, {1}});
+    read.push_back({1, {}, {1}, {1}});
+    network.processes.push_back({"read", read, 1, {store}, {to}});
+  }
+  /// So many tokens, each of `slow` beats.
+  void gather(int64_t tokens, int64_t slow, int to) {
+    const int beats = channel((*this)(1, 4));
+    network.processes.push_back(
+        {"beats", {{tokens * slow, {}, {}, {1}}}, 1, {}, {beats}});
+    std::vector<Phase> gather = {Phase::of(1, {1}, {1})};
+    if (slow > 1)
+      gather.insert(gather.begin(), Phase::of(slow - 1, {1}, {}));
+    network.processes.push_back({"gather", gather, tokens, {beats}, {to}});
+  }
+};
+
 /// A source, units that read what they store again and again and fold what
 /// they read, as windows and matrix-vector units do, and a sink.
 ProcessNetwork pipelineOf(std::mt19937 &random) {
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  ProcessNetwork network;
+  Drawn draw{random};
+  ProcessNetwork &network = draw.network;
   int64_t tokens = draw(1, 6) * 12;
-  auto channel = [&](int64_t capacity) {
-    int made = network.addChannel("", capacity, draw(1, 9));
-    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
-    return made;
-  };
-  int stream = channel(draw(1, 6));
+  int stream = draw.channel(draw(1, 6));
   network.processes.push_back(
       {"source", {{tokens, {}, {}, {1}}}, 1, {}, {stream}});
   for (int64_t unit = 0, units = draw(1, 3); unit < units; ++unit) {
@@ -117,10 +145,10 @@ ProcessNetwork pipelineOf(std::mt19937 &random) {
     bool whole = tokens % row == 0;
     if (!whole)
       row = tokens, rows = 1;
-    int store = channel(row * draw(1, 3));
+    int store = draw.channel(row * draw(1, 3));
     network.processes.push_back(
         {"write", {Phase::of(tokens, {1}, {1})}, 1, {stream}, {store}});
-    int words = channel(draw(1, 14)), out = channel(draw(1, 4));
+    int words = draw.channel(draw(1, 14)), out = draw.channel(draw(1, 4));
     int64_t opens = draw(0, 1); // with a word or without
     std::vector<Phase> read = {{1, {row}, {}, {opens}}};
     if (reads > 1)
@@ -147,33 +175,14 @@ ProcessNetwork pipelineOf(std::mt19937 &random) {
 /// several words: taken with the first of them, or with the last, as a streamed
 /// matrix-vector unit does.
 ProcessNetwork tiledOf(std::mt19937 &random) {
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  ProcessNetwork network;
-  auto channel = [&](int64_t capacity) {
-    int made = network.addChannel("", capacity, draw(1, 9));
-    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
-    return made;
-  };
+  Drawn draw{random};
+  ProcessNetwork &network = draw.network;
   const int64_t rounds = draw(1, 4), folds = draw(1, 3), uses = draw(1, 40),
                 words = rounds * folds * uses, slow = draw(1, 50);
-  int store = channel(draw(1, 2)), read = channel(draw(1, 6)),
-      beats = channel(draw(1, 4)), weights = channel(draw(1, 3)),
-      out = channel(draw(1, 5));
-  network.processes.push_back({"source", {{1, {}, {}, {1}}}, 1, {}, {store}});
-  std::vector<Phase> window = {{1, {1}, {}, {0}}};
-  if (words > 1)
-    window.push_back({words - 1, {}, {}, {1}});
-  window.push_back({1, {}, {1}, {1}});
-  network.processes.push_back({"read", window, 1, {store}, {read}});
-  network.processes.push_back(
-      {"beats", {{rounds * folds * slow, {}, {}, {1}}}, 1, {}, {beats}});
-  std::vector<Phase> gather = {Phase::of(1, {1}, {1})};
-  if (slow > 1)
-    gather.insert(gather.begin(), Phase::of(slow - 1, {1}, {}));
-  network.processes.push_back(
-      {"gather", gather, rounds * folds, {beats}, {weights}});
+  const int read = draw.channel(draw(1, 6)), weights = draw.channel(draw(1, 3)),
+            out = draw.channel(draw(1, 5));
+  draw.replay(words, read);
+  draw.gather(rounds * folds, slow, weights);
   const bool atFirst = draw(0, 1);
   Process tile{"tile", {}, rounds, {read, weights}, {out}};
   for (int64_t fold = 0; fold < folds; ++fold) {
@@ -201,28 +210,14 @@ ProcessNetwork tiledOf(std::mt19937 &random) {
 /// some firings; and something that stays. What reads the results keeps pace or
 /// does not.
 ProcessNetwork meetingsOf(std::mt19937 &random) {
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  ProcessNetwork network;
-  auto channel = [&](int64_t capacity) {
-    int made = network.addChannel("", capacity, draw(1, 5));
-    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 3));
-    return made;
-  };
+  Drawn draw{random};
+  ProcessNetwork &network = draw.network;
   const int64_t folds = draw(1, 12), rounds = draw(2, 40);
-  const int out = channel(draw(1, 6));
+  const int out = draw.channel(draw(1, 6));
   Process meets{"meets", {}, rounds, {}, {out}};
-  // What is read again and again, once it is there.
   auto replayed = [&] {
-    const int store = channel(draw(1, 2)), words = channel(draw(1, 6));
-    network.processes.push_back({"source", {{1, {}, {}, {1}}}, 1, {}, {store}});
-    std::vector<Phase> read = {{1, {1}, {}, {0}}};
-    if (folds * rounds > 1)
-      read.push_back({folds * rounds - 1, {}, {}, {1}});
-    read.push_back({1, {}, {1}, {1}});
-    network.processes.push_back({"read", read, 1, {store}, {words}});
-    meets.inputs.push_back(words);
+    meets.inputs.push_back(draw.channel(draw(1, 6)));
+    draw.replay(folds * rounds, meets.inputs.back());
   };
   replayed();
   const bool isPaired = draw(0, 2) > 0, hasTiles = draw(0, 2) > 0,
@@ -264,20 +259,13 @@ ProcessNetwork meetingsOf(std::mt19937 &random) {
     ++tiles;
   }
   if (hasTiles) {
-    const int64_t slow = draw(0, 1) ? 1 : draw(1, 9);
-    const int beats = channel(draw(1, 4)), weights = channel(draw(1, 30));
-    network.processes.push_back(
-        {"beats", {{rounds * tiles * slow, {}, {}, {1}}}, 1, {}, {beats}});
-    std::vector<Phase> gather = {Phase::of(1, {1}, {1})};
-    if (slow > 1)
-      gather.insert(gather.begin(), Phase::of(slow - 1, {1}, {}));
-    network.processes.push_back(
-        {"gather", gather, rounds * tiles, {beats}, {weights}});
+    const int weights = draw.channel(draw(1, 30));
+    draw.gather(rounds * tiles, draw(0, 1) ? 1 : draw(1, 9), weights);
     meets.inputs.push_back(weights);
   }
   if (hasStay) {
     // A token of the first frame that nothing takes.
-    const int stay = channel(12);
+    const int stay = draw.channel(12);
     network.channels[stay].initial = 1;
     meets.inputs.push_back(stay);
     network.processes.push_back({"none", {{1, {}, {}, {0}}}, 1, {}, {stay}});
@@ -294,10 +282,8 @@ ProcessNetwork meetingsOf(std::mt19937 &random) {
 /// Sources of several rates, a process that joins them all in phases of
 /// different counts and has several outputs, and their sinks.
 ProcessNetwork starOf(std::mt19937 &random) {
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  ProcessNetwork network;
+  Drawn draw{random};
+  ProcessNetwork &network = draw.network;
   Process join{"join", {}, draw(1, 5), {}, {}};
   size_t inputs = size_t(draw(1, 5)), outputs = size_t(draw(0, 4));
   std::vector<int64_t> taken(inputs), made(outputs);
@@ -316,8 +302,7 @@ ProcessNetwork starOf(std::mt19937 &random) {
     join.phases.push_back(phase);
   }
   auto add = [&](bool isInput, size_t k, int64_t tokens) {
-    int channel = network.addChannel("", draw(4, 9), draw(1, 9));
-    network.channels[channel].returns = std::max<int64_t>(0, draw(-6, 4));
+    const int channel = draw.channel(draw(4, 9));
     (isInput ? join.inputs : join.outputs).push_back(channel);
     tokens *= join.periods;
     if (isInput)
@@ -344,39 +329,33 @@ ProcessNetwork starOf(std::mt19937 &random) {
 /// A recurrence: a source joins what comes around, some stages follow, and
 /// their end leaves and goes around through a buffer with a frame in it.
 ProcessNetwork loopOf(std::mt19937 &random) {
-  auto draw = [&](int low, int high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  ProcessNetwork network;
+  Drawn draw{random};
+  ProcessNetwork &network = draw.network;
   const int64_t tokens = draw(1, 40), whole = draw(0, 2);
-  auto channel = [&](int64_t capacity) {
-    int made = network.addChannel("", capacity, draw(1, 9));
-    network.channels[made].returns = std::max<int64_t>(0, draw(-6, 4));
-    return made;
-  };
-  const int in = channel(draw(1, 6)), back = channel(tokens + draw(0, 3));
+  const int in = draw.channel(draw(1, 6)),
+            back = draw.channel(tokens + draw(0, 3));
   network.channels[back].initial = tokens;
   network.processes.push_back({"source", {{tokens, {}, {}, {1}}}, 1, {}, {in}});
-  int stream = channel(draw(1, 6));
+  int stream = draw.channel(draw(1, 6));
   network.processes.push_back(
       {"join", {Phase::of(tokens, {1, 1}, {1})}, 1, {in, back}, {stream}});
   for (int64_t stages = draw(0, 3); stages > 0; --stages) {
-    const int next = channel(draw(1, 6));
+    const int next = draw.channel(draw(1, 6));
     network.processes.push_back(
         {"stage", {Phase::of(tokens, {1}, {1})}, 1, {stream}, {next}});
     stream = next;
   }
   if (whole == 0) { // one that waits for the whole frame
-    const int store = channel(tokens);
+    const int store = draw.channel(tokens);
     std::vector<Phase> read = {{1, {tokens}, {1}, {1}}};
     if (tokens > 1)
       read.push_back(Phase::of(tokens - 1, {1}, {1}));
     network.processes.push_back(
         {"write", {Phase::of(tokens, {1}, {1})}, 1, {stream}, {store}});
-    stream = channel(draw(1, 6));
+    stream = draw.channel(draw(1, 6));
     network.processes.push_back({"read", read, 1, {store}, {stream}});
   }
-  const int out = channel(draw(1, 6)), around = channel(draw(1, 6));
+  const int out = draw.channel(draw(1, 6)), around = draw.channel(draw(1, 6));
   network.processes.push_back(
       {"fork", {Phase::of(tokens, {1}, {1, 1})}, 1, {stream}, {out, around}});
   network.processes.push_back(
@@ -436,7 +415,6 @@ TEST(EventSim, WeightsWaitForTheirTile) {
     EXPECT_TRUE(agrees(tiledOf(random), n, repeats)) << n;
 }
 
-// What a long run costs does not grow with its frames.
 TEST(EventSim, RoundsMeetWhatComesOtherwise) {
   std::mt19937 random(71);
   int finished = 0, repeats = 0;
@@ -446,6 +424,7 @@ TEST(EventSim, RoundsMeetWhatComesOtherwise) {
   EXPECT_GT(repeats, 200);
 }
 
+// What a long run costs does not grow with its frames.
 TEST(EventSim, SimulatesEqualFramesOnce) {
   std::mt19937 random(7);
   for (int n = 0; n < 100; ++n) {

@@ -204,33 +204,23 @@ static bool compare(Predicate predicate, const APInt &x, const APInt &y) {
   llvm_unreachable("every predicate is handled");
 }
 
-/// The outcome that nothing but one side's constant decides: no value is below
-/// the least one, or above the greatest.
-static std::optional<bool> decidedBy(Predicate predicate,
+/// The outcome of an inequality that holds at both ends of what its sides may
+/// be, or at neither: a constant is its own ends, of other values nothing is
+/// known.
+static std::optional<bool> decidedBy(Predicate predicate, unsigned width,
                                      const std::optional<APInt> &x,
                                      const std::optional<APInt> &y) {
-  switch (predicate) {
-  case Predicate::Equal:
-  case Predicate::NotEqual:
+  if (predicate == Predicate::Equal || predicate == Predicate::NotEqual)
     return std::nullopt;
-  case Predicate::SignedLess:
-    if ((x && x->isMaxSignedValue()) || (y && y->isMinSignedValue()))
-      return false;
-    return std::nullopt;
-  case Predicate::SignedAtMost:
-    if ((x && x->isMinSignedValue()) || (y && y->isMaxSignedValue()))
-      return true;
-    return std::nullopt;
-  case Predicate::UnsignedLess:
-    if ((x && x->isAllOnes()) || (y && y->isZero()))
-      return false;
-    return std::nullopt;
-  case Predicate::UnsignedAtMost:
-    if ((x && x->isZero()) || (y && y->isAllOnes()))
-      return true;
-    return std::nullopt;
-  }
-  llvm_unreachable("every predicate is handled");
+  const bool isSigned = predicate == Predicate::SignedLess ||
+                        predicate == Predicate::SignedAtMost;
+  const APInt least = isSigned ? APInt::getSignedMinValue(width)
+                               : APInt::getMinValue(width),
+              most = isSigned ? APInt::getSignedMaxValue(width)
+                              : APInt::getMaxValue(width);
+  const bool atBest = compare(predicate, x.value_or(least), y.value_or(most)),
+             atWorst = compare(predicate, x.value_or(most), y.value_or(least));
+  return atBest == atWorst ? std::optional(atBest) : std::nullopt;
 }
 
 OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
@@ -238,8 +228,9 @@ OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
     APInt zero(widthOf(getLhs()), 0);
     return constant(getResult(), APInt(1, compare(getPredicate(), zero, zero)));
   }
-  if (auto decided = decidedBy(getPredicate(), constantOf(adaptor.getLhs()),
-                               constantOf(adaptor.getRhs())))
+  if (auto decided =
+          decidedBy(getPredicate(), widthOf(getLhs()),
+                    constantOf(adaptor.getLhs()), constantOf(adaptor.getRhs())))
     return constant(getResult(), APInt(1, *decided));
   return foldBinary(adaptor, getResult(), [&](const APInt &x, const APInt &y) {
     return APInt(1, compare(getPredicate(), x, y));
