@@ -10,6 +10,7 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
@@ -53,8 +54,8 @@ static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
 
 /// The plan of a unit on a device, without the names of files. Of a system,
 /// `layout` says whether the device has room for it.
-static Plan planOf(const HardwareRequest &request, const NumberedKernel &kernel,
-                   const hls::KernelUnit &unit,
+static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
+                   const NumberedKernel &kernel, const hls::KernelUnit &unit,
                    const planbuild::Targets &targets, const SystemRoom &room,
                    SystemLayout &layout) {
   const UnitChoice &choice = request.unit;
@@ -62,6 +63,7 @@ static Plan planOf(const HardwareRequest &request, const NumberedKernel &kernel,
   const int64_t lanes = choice.lanes;
   Plan plan;
   plan.kernel = describeKernel(kernel, unit);
+  plan.kernel->choice = choiceOf(choice, way, unit);
   plan.kernel->lanes = lanes;
   plan.model = plan.kernel->name;
   plan.goal = request.goal;
@@ -293,6 +295,7 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   if (!options)
     return options.failure();
   options->choices = way.nests;
+  options->borders = request.unit.borders;
   if (spare) {
     options->words = 0;
     options->spare = *spare;
@@ -309,7 +312,7 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
   rtl::ModuleOp top =
       lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
   SystemLayout layout;
-  out->plan = planOf(request, out->kernel, *unit, targets,
+  out->plan = planOf(request, way, out->kernel, *unit, targets,
                      roomOf(targets.places, targets.devices[0], goal), layout);
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
@@ -405,6 +408,19 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   return Failure(Failure::Kind::Infeasible, std::move(refusals));
 }
 
+/// The unit that a plan has chosen, within what its goal allowed of the device.
+static rhizome::Result<std::unique_ptr<Built>>
+buildPlanned(const HardwareRequest &request, const planbuild::Targets &targets,
+             const explore::Goal *goal) {
+  const ParallelKernel way = wayOf(request.options, request.unit);
+  HardwareRequest chosen = request;
+  chosen.options = way.options;
+  auto built = buildWay(chosen, way, targets, goal);
+  if (built && !(*built)->refusals.empty())
+    return Failure::refused(std::move((*built)->refusals));
+  return built;
+}
+
 /// True if reading and writing take a twentieth of an element's cycles.
 static bool isBorderLong(const PlannedKernel &kernel) {
   constexpr int64_t kWorth = 20;
@@ -433,14 +449,55 @@ static bool isBetter(const Plan &a, const Plan &b, const explore::Goal &goal) {
   }
 }
 
+/// The unit that serves a request best.
+static rhizome::Result<std::unique_ptr<Built>>
+chooseUnit(const HardwareRequest &request, const NumberedKernel &kernel,
+           const planbuild::Targets &targets, const explore::Goal *goal) {
+  const Resources room =
+      roomOfLane(request.unit, roomOf(targets.places, targets.devices[0], goal),
+                 targets.places.places[0].context);
+  // The nests of copies for as many words a beat, built so.
+  auto choose = [&](int64_t words) {
+    return chooseWay(request, kernel, targets, goal, room, words);
+  };
+  auto chosen = choose(std::max<int64_t>(1, request.unit.words));
+  // A goal may be met, or cheaper, with a border that takes fewer cycles.
+  const bool isOpen = request.unit.words == 0 && goal && goal->isBounded() &&
+                      (!chosen || isBorderLong(*(*chosen)->plan.kernel));
+  const hls::KernelParts parts = hls::partsOf(kernel.integers);
+  const int64_t beat =
+      int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
+      request.unit.lanes;
+  for (int64_t words = 2; isOpen && words * beat <= hls::UnitOptions().beatBits;
+       words *= 2) {
+    auto wide = choose(words);
+    if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
+      chosen = std::move(wide);
+  }
+  return chosen;
+}
+
 rhizome::Result<HardwareResult>
-kernelcommands::buildHardware(const HardwareRequest &request) {
+kernelcommands::buildHardware(const HardwareRequest &asked) {
   auto start = std::chrono::steady_clock::now();
   HardwareResult result;
+  HardwareRequest request = asked;
   if (!request.target.cluster.empty())
     return Failure(Failure::Kind::Usage,
                    "a kernel's hardware is built for one device",
                    "name it with --device, or its board with --board");
+  std::optional<Plan> planned;
+  if (!request.plan.empty()) {
+    auto plan = planbuild::planAt(request.plan);
+    if (!plan)
+      return failureOf(plan.takeError(), Failure::Kind::Input);
+    planned = std::move(*plan);
+    request.goal = planned->goal;
+    if (!request.target.clockMhz)
+      request.target.clockMhz = planned->clockMhz;
+    if (planned->kernel)
+      request.unit = planned->kernel->choice;
+  }
   auto targets = planbuild::targetsOf(request.target);
   if (!targets)
     return failureOf(targets.takeError(), Failure::Kind::Input);
@@ -465,29 +522,13 @@ kernelcommands::buildHardware(const HardwareRequest &request) {
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
     return Failure::refused(std::move(refusals));
-  const Resources room = roomOfLane(
-      request.unit,
-      roomOf(targets->places, targets->devices[0], goal ? &*goal : nullptr),
-      device);
   const explore::Goal *wanted = goal ? &*goal : nullptr;
-  // The nests of copies for as many words a beat, built so.
-  auto choose = [&](int64_t words) {
-    return chooseWay(request, *kernel, *targets, wanted, room, words);
-  };
-  auto chosen = choose(std::max<int64_t>(1, request.unit.words));
-  // A goal may be met, or cheaper, with a border that takes fewer cycles.
-  const bool isOpen = request.unit.words == 0 && goal && goal->isBounded() &&
-                      (!chosen || isBorderLong(*(*chosen)->plan.kernel));
-  const hls::KernelParts parts = hls::partsOf(kernel->integers);
-  const int64_t beat =
-      int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
-      request.unit.lanes;
-  for (int64_t words = 2; isOpen && words * beat <= hls::UnitOptions().beatBits;
-       words *= 2) {
-    auto wide = choose(words);
-    if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
-      chosen = std::move(wide);
-  }
+  if (planned)
+    if (auto why = whyNotFor(*planned, request.plan, *kernel,
+                             targets->devices[0].name))
+      return *why;
+  auto chosen = planned ? buildPlanned(request, *targets, wanted)
+                        : chooseUnit(request, *kernel, *targets, wanted);
   if (!chosen)
     return chosen.failure();
   std::unique_ptr<Built> best = std::move(*chosen);

@@ -49,6 +49,18 @@ parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
             const explore::Goal *goal, const gen::DeviceContext &device,
             const gen::Resources &most, int64_t words);
 
+/// All that was decided about a unit that was built so.
+UnitChoice choiceOf(const UnitChoice &asked, const ParallelKernel &way,
+                    const gen::hls::KernelUnit &unit);
+/// A kernel's nests and sums as a plan has chosen them.
+ParallelKernel wayOf(KernelOptions options, const UnitChoice &choice);
+std::vector<SumChoice> sumsOf(const UnitChoice &choice);
+/// Why a kernel's unit for a device is not built by the plan at a path;
+/// nothing if it is.
+std::optional<Failure> whyNotFor(const Plan &plan, const std::string &path,
+                                 const NumberedKernel &kernel,
+                                 const std::string &device);
+
 /// What the plan says of a kernel.
 PlannedKernel describeKernel(const NumberedKernel &kernel,
                              const gen::hls::KernelUnit &unit);

@@ -24,13 +24,6 @@ std::string kernelcommands::kernelOptionsText(const KernelOptions &options) {
       {"fused", options.numbers.fused}};
   if (options.numbers.format)
     object["numbers"] = options.numbers.format->str();
-  if (!options.sums.empty()) {
-    llvm::json::Array sums;
-    for (const SumChoice &sum : options.sums)
-      sums.push_back(llvm::json::Object{
-          {"sum", sum.sum}, {"loop", sum.loop}, {"terms", sum.terms}});
-    object["sums"] = std::move(sums);
-  }
   std::string text;
   llvm::raw_string_ostream(text)
       << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
@@ -62,20 +55,6 @@ kernelcommands::readKernelOptions(const std::string &folder,
     return textError(path + " does not hold a kernel's options; remedy: " +
                      "compile the kernel again");
   options.numbers.rounding = *rounding;
-  options.sums.clear();
-  if (const llvm::json::Array *sums = object->getArray("sums"))
-    for (const llvm::json::Value &value : *sums) {
-      const llvm::json::Object *sum = value.getAsObject();
-      auto number = [&](llvm::StringRef key) {
-        return sum ? sum->getInteger(key).value_or(-1) : -1;
-      };
-      const int64_t which = number("sum"), loop = number("loop");
-      if (which < 0 || loop < 0 || number("terms") < 1)
-        return textError(path + " does not hold a kernel's options; remedy: " +
-                         "compile the kernel again");
-      options.sums.push_back(
-          {unsigned(which), unsigned(loop), number("terms")});
-    }
   if (auto format = object->getString("numbers")) {
     std::string error;
     options.numbers.format = numeric::Format::parse(format->str(), error);

@@ -275,6 +275,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   auto options = readKernelOptions(package.path("model"), request.options);
   if (!options)
     return input(options.takeError());
+  options->sums = sumsOf(planned.choice);
   std::string source = package.path("model/kernel.cfd");
   if (!llvm::sys::fs::exists(source))
     source = package.path("model/kernel.mlir");
@@ -394,6 +395,8 @@ kernelcommands::runPackageOnCpu(const HardwareRunRequest &request) {
     return failureOf(package.takeError(), Failure::Kind::Input);
   KernelRunRequest onCpu = request;
   onCpu.path = package->path("model");
+  if (const auto &kernel = package->plan().kernel)
+    onCpu.options.sums = sumsOf(kernel->choice);
   auto result = runKernel(onCpu);
   if (result)
     result->notes = package->notes();

@@ -86,6 +86,36 @@ std::string item(const Twine &list, size_t i) {
   return (list + "[" + Twine(i) + "]").str();
 }
 
+void checkChoice(Bounds &bounds, const std::string &at,
+                 const UnitChoice &choice) {
+  constexpr int64_t kMost = INT32_MAX;
+  bounds.number(at + ".stages", choice.stages, 0, kMostStages);
+  bounds.number(at + ".lanes", choice.lanes, 1, kMostLanes);
+  bounds.number(at + ".words", choice.words, 1, kMostBeatWords);
+  bounds.number(at + ".units", choice.units, 1, kMostUnits);
+  for (size_t i = 0; i < choice.borders.size(); ++i)
+    if (choice.borders[i] < 1 || choice.words % choice.borders[i] != 0)
+      bounds.refuse(item(at + ".borders", i),
+                    Twine(choice.borders[i]) + " does not divide the " +
+                        Twine(choice.words) + " words of a beat");
+  for (size_t i = 0; i < choice.nests.size(); ++i) {
+    const ChosenNest &nest = choice.nests[i];
+    const std::string here = item(at + ".nests", i);
+    for (int64_t loop : nest.order)
+      bounds.number(here + ".order", loop, 0, kMost);
+    for (int64_t copies : nest.copies)
+      bounds.number(here + ".copies", copies, 1, kMost);
+    bounds.number(here + ".datapath", nest.datapath, 0, kMost);
+  }
+  for (size_t i = 0; i < choice.sums.size(); ++i) {
+    const ChosenSum &sum = choice.sums[i];
+    const std::string here = item(at + ".sums", i);
+    bounds.number(here + ".sum", sum.sum, 0, kMost);
+    bounds.number(here + ".loop", sum.loop, 0, kMost);
+    bounds.number(here + ".terms", sum.terms, 1, kMost);
+  }
+}
+
 void checkElement(Bounds &bounds, const Twine &at, const StreamElement &e) {
   // As far as int64 allows: 64-bit unsigned elements have no upper bound there.
   int64_t least = !e.isSigned()     ? 0
@@ -306,6 +336,7 @@ Error checkBounds(const Plan &plan) {
   checkTurns(bounds, plan);
   if (plan.kernel) {
     bounds.identifier("kernel.name", plan.kernel->name);
+    checkChoice(bounds, "kernel.choice", plan.kernel->choice);
     if (const auto &system = plan.kernel->system;
         system && !system->dies.empty() &&
         int64_t(system->dies.size()) != system->units)

@@ -118,6 +118,7 @@ static json::Value toJSON(const PlannedStore &store) {
 
 json::Value toJSON(const PlannedKernel &kernel) {
   json::Object out{{"name", kernel.name},
+                   {"choice", kernel.choice},
                    {"dataflow", kernel.isDataflow},
                    {"lanes", kernel.lanes},
                    {"read_cycles", kernel.readCycles},
@@ -216,8 +217,9 @@ static bool fromJSON(const json::Value &value, PlannedStore &s,
 
 bool fromJSON(const json::Value &value, PlannedKernel &k, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("name", k.name) && map.map("dataflow", k.isDataflow) &&
-         map.map("lanes", k.lanes) && map.map("read_cycles", k.readCycles) &&
+  return map && map.map("name", k.name) && map.map("choice", k.choice) &&
+         map.map("dataflow", k.isDataflow) && map.map("lanes", k.lanes) &&
+         map.map("read_cycles", k.readCycles) &&
          map.map("compute_cycles", k.computeCycles) &&
          map.map("write_cycles", k.writeCycles) && map.map("nests", k.nests) &&
          map.map("inputs", k.inputs) && map.map("outputs", k.outputs) &&

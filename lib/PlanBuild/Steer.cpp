@@ -233,7 +233,8 @@ static std::string fileOf(const std::string &path) {
   return sys::fs::is_directory(path) ? path + "/plan.json" : path;
 }
 
-static Expected<Plan> readPlan(const std::string &file) {
+Expected<Plan> planbuild::planAt(const std::string &path) {
+  const std::string file = fileOf(path);
   Expected<std::string> text = readFile(file);
   if (!text)
     return text.takeError();
@@ -254,7 +255,7 @@ static bool sharesUnits(const Plan &plan) {
 }
 
 Expected<std::string> planbuild::goalOf(const std::string &path) {
-  Expected<Plan> plan = readPlan(fileOf(path));
+  Expected<Plan> plan = planAt(path);
   if (!plan)
     return plan.takeError();
   std::string goal = "max-throughput";
@@ -277,7 +278,7 @@ Expected<explore::Steering>
 planbuild::steeringOf(const std::string &path,
                       const explore::Cluster &cluster) {
   std::string file = fileOf(path);
-  Expected<Plan> plan = readPlan(file);
+  Expected<Plan> plan = planAt(path);
   if (!plan)
     return plan.takeError();
   explore::Steering steering;

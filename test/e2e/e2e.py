@@ -213,6 +213,7 @@ SUITES = {
     "kernel-system-axi": systems.kernel_system_axi,
     "kernel-floats": kernels.kernel_floats,
     "kernel-parallel": kernels.kernel_parallel,
+    "kernel-plans": kernels.kernel_plans,
     "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,
     "kernel-parts": kernels.kernel_parts,

@@ -684,6 +684,89 @@ def kernel_words(suite):
                 f"a missing file: {result.err}", result.command)
 
 
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}
+
+
+def kernel_plans(suite):
+    """--plan gives a kernel's package again, byte for byte; what is edited in
+    the plan's choice is built; plans of something else are refused."""
+    fixed = ("--numbers", "fixed<8,24>")
+    first, second = suite.work / "first.rhz", suite.work / "second.rhz"
+
+    def compiled(kernel, package, *options):
+        return suite.run("compile", EXAMPLES / f"{kernel}.cfd", *options, "-o",
+                         package)
+
+    for kernel, device, *options in (
+            ("interpolation", "xcu280", "--goal", "max-throughput"),
+            ("helmholtz", "xcu280", "--stages", "3", "--resident", "S",
+             "--system", "--lanes", "2", "--units", "3"),
+            ("convolution", "xczu3eg", "--goal", "throughput=100000/s,dsp=100"),
+            ("heat", "xczu3eg", "--words", "3", "--clock-mhz", "150")):
+        target = (*fixed, "--device", device)
+        result = compiled(kernel, first, *target, *options)
+        good = suite.check(result.status == 0, f"{kernel}: {result.message}",
+                           result.command)
+        result = compiled(kernel, second, *target, "--plan", first)
+        suite.check(good and result.status == 0 and
+                    files_of(first) == files_of(second),
+                    f"{kernel}: --plan gives the same package {result.message}",
+                    result.command)
+    # An edited choice: what the plan describes beside it is not read.
+    plan = json.loads((first / "plan.json").read_text())
+    plan["kernel"]["choice"] |= {"lanes": 2, "words": 1, "borders": [],
+                                 "stages": 1}
+    edited = suite.work / "edited.json"
+    edited.write_text(json.dumps(plan))
+    zynq = (*fixed, "--device", "xczu3eg")
+    result = compiled("heat", second, *zynq, "--plan", edited)
+    built = json.loads((second / "plan.json").read_text())["kernel"]
+    suite.check(result.status == 0 and built["lanes"] == 2 and
+                built["dataflow"], f"an edited plan {result.message}",
+                result.command)
+    result = suite.run("simulate", second, "-n", "4", "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"an edited plan {result.json} {result.message}",
+                result.command)
+
+    def refuse(kernel, options, *wanted):
+        result = compiled(kernel, suite.work / "refused.rhz", *options)
+        missing = [text for text in wanted if text not in result.err]
+        suite.check(result.status in (1, 2) and not missing,
+                    f"{kernel} {options}: lacks {missing}: {result.err}",
+                    result.command)
+
+    refuse("gradient", (*zynq, "--plan", first), "the kernel 'heat', not of "
+           "'gradient'", "leave --plan out")
+    refuse("heat", (*fixed, "--plan", first), "a plan for xczu3eg, not for",
+           "give --device xczu3eg")
+    refuse("heat", ("--device", "xczu3eg", "--numbers", "half", "--plan",
+                    first), "in fixed<8,24>, and in this kernel it is in half",
+           "give --numbers 'fixed<8,24>'")
+    refuse("heat", (*zynq, "--plan", first, "--lanes", "2"),
+           "--lanes: the --plan says it")
+    for edit, reason in (({"lanes": 65}, "kernel.choice.lanes"),
+                         ({"words": 4, "borders": [3, 1, 4]},
+                          "3 does not divide the 4 words"),
+                         ({"residents": ["nobody"]}, "reads no 'nobody'"),
+                         ({"nests": [{"name": "", "order": [], "copies": [],
+                                      "datapath": 0}] * 9},
+                          "chooses for 9 loop nests"),
+                         ({"sums": [{"sum": 99, "loop": 0, "terms": 2}]},
+                          "the orders of sums")):
+        changed = json.loads((first / "plan.json").read_text())
+        changed["kernel"]["choice"] |= edit
+        edited.write_text(json.dumps(changed))
+        refuse("heat", (*zynq, "--plan", edited), reason)
+    network = suite.work / "network.rhz"
+    suite.run("compile", EXAMPLES.parent /
+              "tiny-digits/tiny_digits_qdq_int8.onnx", "--device", "xczu3eg", "-o", network)
+    refuse("heat", (*zynq, "--plan", network), "the plan of a network",
+           "leave --plan out")
+
+
 def kernel_refusals(suite):
     """What no hardware is built for, all at once; coverage says the same."""
     fixed = ("--numbers", "fixed<8,24>")

@@ -7,6 +7,7 @@ import random
 import re
 
 import framework
+import kernels
 
 WITH_MEMORY = ("xcu280", "xc7z020", "xc7z010", "xczu3eg", "xc7a100t", "xck26",
                "xcu55c")
@@ -368,6 +369,18 @@ class Tally:
     built = refused = systems = verilated = 0
 
 
+def without_choices(options):
+    """Options without those that a plan has."""
+    out, options = [], iter(options)
+    for option in options:
+        if option in ("--goal", "--copies", "--stages", "--resident", "--lanes",
+                      "--words", "--units"):
+            next(options)
+        elif option != "--system":
+            out.append(option)
+    return out
+
+
 def check(suite, label, path, chosen, rng, tally, verilate):
     """Compiles and simulates one; False if something is wrong."""
     package = suite.work / "random.rhz"
@@ -389,6 +402,14 @@ def check(suite, label, path, chosen, rng, tally, verilate):
             return True
         return wrong(f"compile ends with {result.status}: {result.message}",
                      result)
+    if rng.random() < 0.25:
+        again = suite.work / "again.rhz"
+        result = suite.run("compile", path, *without_choices(chosen), "--plan",
+                           package, "-o", again, "--json", timeout=60)
+        if result.status != 0 or (kernels.files_of(again) !=
+                                  kernels.files_of(package)):
+            return wrong(f"--plan gives another package {result.message}",
+                         result)
     plan = json.loads((package / "plan.json").read_text())
     predicted, unit = plan["predicted"], plan["kernel"]
     tally.built += 1

@@ -250,14 +250,16 @@ void cli::addCompile(CLI::App &app, Run &run) {
                           model::isKernel(inputKind(request.model.path));
     checkOptions(*command, isKernel,
                  {"--output", "--json", "--device", "--board", "--cluster",
-                  "--clock-mhz", "--config", "--goal"});
+                  "--clock-mhz", "--config", "--goal", "--plan"});
     if (isKernel) {
       if (options->target == "vitis-hls" || options->target == "bambu") {
-        for (const char *name : {"--goal", "--copies", "--stages", "--resident",
-                                 "--lanes", "--words", "--system", "--units"})
+        auto refuse = [&](const char *name) {
           if (command->count(name))
             throw CLI::ValidationError(
                 name, "it is for RTL of our own: leave it or --target out");
+        };
+        llvm::for_each(kOfUnits, refuse);
+        refuse("--plan");
         ForeignHlsRequest foreign{
             request.model.path, options->kernel,
             options->target == "bambu" ? HlsTool::Bambu : HlsTool::VitisHls,

@@ -218,7 +218,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
         model::isKernel(inputKind(options->request.model.path));
     checkOptions(*command, isKernel,
                  {"--json", "--device", "--board", "--cluster", "--clock-mhz",
-                  "--config", "--goal"});
+                  "--config", "--goal", "--plan"});
     if (!*systems && command->get_option("--numbers")->results().size() > 1)
       throw CLI::ValidationError("--numbers", "only --systems compares "
                                               "formats: name one");
@@ -233,7 +233,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
         SystemRequest request{hardware, formatsOf(*command)};
         if (*systems) {
           for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
-                                   "--words", "--system", "--units"})
+                                   "--words", "--system", "--units", "--plan"})
             if (command->count(name))
               throw CLI::ValidationError(name, "--systems chooses it");
           run = [options, picture, request] {

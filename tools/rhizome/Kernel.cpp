@@ -69,7 +69,7 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
                   "with a device: as many groups of loop nests work on "
                   "elements that follow each other, while others are read and "
                   "written; 0: one element at a time")
-      ->check(CLI::Range(0, 1000))
+      ->check(CLI::Range(int64_t(0), kMostStages))
       ->option_text("N [0]");
   command
       .add_option("--resident", unit.residents,
@@ -80,7 +80,7 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
       .add_option("--lanes", unit.lanes,
                   "with a device: elements side by side, whose words share the "
                   "streams' beats")
-      ->check(CLI::Range(1, 64))
+      ->check(CLI::Range(int64_t(1), kMostLanes))
       ->option_text("N [1]");
   command
       .add_option("--words", unit.words,

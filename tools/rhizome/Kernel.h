@@ -15,7 +15,7 @@ void addKernelOptions(CLI::App &command,
                       kernelcommands::KernelOptions &options);
 
 /// Adds --stages, --resident and --lanes.
-void addUnitOptions(CLI::App &command, kernelcommands::UnitChoice &unit);
+void addUnitOptions(CLI::App &command, UnitChoice &unit);
 
 /// The names of options that only kernels have; --help lists them apart.
 void ofKernels(CLI::App &command, const std::vector<std::string> &names);

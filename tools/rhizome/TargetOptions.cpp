@@ -58,7 +58,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
   command
       .add_option("--plan", request.plan,
                   "a plan.json, or a package, edited or not: its options, cuts "
-                  "and places, within the resources that its goal allowed")
+                  "and places, or a kernel's choice of copies, stages, lanes, "
+                  "words and units, within the resources that its goal allowed")
       ->check(CLI::ExistingPath)
       ->option_text("FILE")
       ->excludes(steer);
@@ -188,7 +189,7 @@ bool cli::dumpsConfig(const CLI::App &command, const TargetOptions &options,
 
 bool cli::namesHardware(const CLI::App &command) {
   return command.count("--device") || command.count("--board") ||
-         command.count("--cluster");
+         command.count("--cluster") || command.count("--plan");
 }
 
 /// --clock-mhz, if it is given.
@@ -205,8 +206,7 @@ void cli::refuseClock(const CLI::App &command) {
     throw CLI::ValidationError("--clock-mhz", "a kernel on the CPU has no "
                                               "clock to choose; name a "
                                               "--device");
-  for (const char *name : {"--goal", "--copies", "--stages", "--resident",
-                           "--lanes", "--words", "--system", "--units"})
+  for (const char *name : kOfUnits)
     if (command.count(name))
       throw CLI::ValidationError(name, "it is for a kernel's hardware: name a "
                                        "--device");
@@ -221,6 +221,12 @@ HardwareRequest cli::hardwareOf(const CLI::App &command,
     request.goal = options.request.goal;
   request.copies = options.copies;
   request.unit = options.unit;
+  request.plan = options.request.plan;
+  if (!request.plan.empty())
+    for (const char *name : kOfUnits)
+      if (command.count(name))
+        throw CLI::ValidationError(name, "the --plan says it: leave one of "
+                                         "them out");
   if (command.count("--units") && !request.unit.isSystem)
     throw CLI::ValidationError("--units", "it is for systems: say --system");
   return request;

@@ -13,10 +13,10 @@ namespace rhizome::cli {
 struct TargetOptions {
   pipeline::CompileRequest request;
   kernelcommands::KernelOptions kernel; ///< if MODEL is one
-  kernelcommands::UnitChoice unit;
-  std::string target = "cpu";           ///< of a kernel
+  UnitChoice unit;
+  std::string target = "cpu";                     ///< of a kernel
   std::vector<kernelcommands::NestCopies> copies; ///< of a kernel's hardware
-  std::string clock;                    ///< MHz, or "auto"
+  std::string clock;                              ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
   bool dumpConfig = false; ///< print the options as a file, and stop
@@ -47,6 +47,11 @@ void refuseClock(const CLI::App &command);
 planbuild::TargetChoice deviceOf(const CLI::App &command,
                                  const TargetOptions &options);
 /// A request for a kernel's hardware.
+/// The options that decide how a kernel's unit is put together.
+inline constexpr const char *kOfUnits[] = {"--goal",     "--copies", "--stages",
+                                           "--resident", "--lanes",  "--words",
+                                           "--system",   "--units"};
+
 kernelcommands::HardwareRequest hardwareOf(const CLI::App &command,
                                            const TargetOptions &options,
                                            const std::string &output);

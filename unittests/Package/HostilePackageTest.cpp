@@ -398,7 +398,7 @@ TEST_F(HostileFolder, OnlyPackagesAreReplaced) {
            {"{}", ""},
            {plan, ""},
            {"{}", sums},
-           {"{\"schema\": 6}", sums},
+           {"{\"schema\": 7}", sums},
            {plan, "{}"},
            {plan, "{\"checksum\": \"XXH3-128\", \"files\": []}"}}) {
     folder.write("home/plan.json", plans);

@@ -124,7 +124,7 @@ std::string openMessage(const std::string &dir,
 TEST(Plan, ReadsBackWhatItWrote) {
   std::string text = printPlan(toyPlan());
   EXPECT_EQ(text, printPlan(toyPlan()));
-  EXPECT_EQ(text.find("{\n  \"schema\": 6,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_EQ(text.find("{\n  \"schema\": 7,\n  \"rhizome\": "), 0u) << text;
   EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
   EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
   auto plan = parsePlan(text);
@@ -150,9 +150,9 @@ TEST(Plan, RefusesWhatItIsNot) {
     auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
     return plan ? "accepted" : llvm::toString(plan.takeError());
   };
-  EXPECT_NE(message("\"schema\": 6", "\"schema\": 9").find("its schema is 9"),
+  EXPECT_NE(message("\"schema\": 7", "\"schema\": 9").find("its schema is 9"),
             std::string::npos);
-  EXPECT_EQ(message("\"schema\": 6", "\"scheme\": 1"),
+  EXPECT_EQ(message("\"schema\": 7", "\"scheme\": 1"),
             "it has no 'schema' number");
   EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
             "expected string at plan.model");
@@ -168,7 +168,7 @@ TEST(Plan, RefusesWhatItIsNot) {
   auto none = parsePlan(printPlan(bare));
   ASSERT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
-  auto plan = parsePlan("{\"schema\": 6, ");
+  auto plan = parsePlan("{\"schema\": 7, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());
 }
@@ -253,6 +253,12 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
       "m_axis_0", "outputs", {2}, {true, 16, -32768, 32767}, 16};
   PlannedKernel kernel;
   kernel.name = "toy";
+  kernel.choice.stages = 3;
+  kernel.choice.residents = {"b"};
+  kernel.choice.words = 4;
+  kernel.choice.borders = {4, 2, 1};
+  kernel.choice.nests = {{"c", {1, 0}, {2, 1}, 7}};
+  kernel.choice.sums = {{0, 1, 2}};
   kernel.readCycles = 6;
   kernel.computeCycles = 9;
   kernel.writeCycles = 3;
@@ -288,6 +294,12 @@ TEST(Plan, KernelsHaveTheirStreamsTensors) {
   refuse("the memory 'm1' is of no stage");
   plan.kernel->inputs[0].shape = {0};
   refuse("expected positive sizes");
+  plan.kernel->choice.lanes = kMostLanes + 1;
+  refuse("plan.kernel.choice.lanes: 65 is not in 1..64");
+  plan.kernel->choice.borders = {3};
+  refuse("plan.kernel.choice.borders[0]: 3 does not divide the 4 words");
+  plan.kernel->choice.nests[0].copies[1] = 0;
+  refuse("plan.kernel.choice.nests[0].copies: 0 is not in 1..");
   std::string text = printPlan(plan);
   auto odd = parsePlan(text.replace(text.find("fixed<3,5>"), 10, "fixed<5,x>"));
   ASSERT_FALSE(bool(odd));
@@ -304,6 +316,7 @@ TEST(Plan, SystemsOfKernelsHaveAPortForEachStream) {
   plan.nodes[0].memories = {{"ddr4", 2, 19'200'000'000, 60, 20, 7800, 350}};
   PlannedKernel kernel;
   kernel.name = "toy";
+  kernel.choice.words = 1;
   kernel.lanes = 2;
   kernel.inputs = {{"a", {6}, numeric::Format::fixed(3, 10)}};
   kernel.outputs = {{"c", {2}, numeric::Format::fixed(3, 10)}};

@@ -18,22 +18,6 @@ struct NestCopies {
 /// "t=4x2", or nothing.
 std::optional<NestCopies> parseCopies(llvm::StringRef text);
 
-/// Units of a system, at most.
-inline constexpr int64_t kMostUnits = 64;
-
-/// How a kernel's unit is put together.
-struct UnitChoice {
-  /// Dataflow stages of the nests; 0: one element at a time.
-  int64_t stages = 0;
-  std::vector<std::string> residents; ///< inputs that are read once
-  int64_t lanes = 1;                  ///< elements side by side
-  /// Words of a tensor in a beat of a stream; 0: one, or what serves the goal.
-  int64_t words = 0;
-  /// With ports to off-chip memory and registers for a host.
-  bool isSystem = false;
-  int64_t units = 1; ///< equal systems, each with elements of its own
-};
-
 struct HardwareRequest {
   std::string path;
   KernelOptions options;
@@ -43,6 +27,9 @@ struct HardwareRequest {
   /// As for networks; "": one copy of every nest's body.
   std::string goal = {};
   std::vector<NestCopies> copies = {};
+  /// A plan.json, or a package, whose choice is built again, within what its
+  /// goal allowed; "": none. Then `unit`, `goal` and `copies` are not read.
+  std::string plan = {};
 };
 
 struct HardwareResult {

@@ -6,6 +6,7 @@
 
 #include "rhizome/Numeric/Format.h"
 #include "rhizome/Package/PlannedSystem.h"
+#include "rhizome/Package/UnitChoice.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <optional>
@@ -43,9 +44,6 @@ struct PlannedNest {
   std::vector<PlannedStep> operations{}; ///< its schedule
   bool operator==(const PlannedNest &) const = default;
 };
-
-/// Words of a tensor in a beat of a stream, at most.
-inline constexpr int64_t kMostBeatWords = 4096;
 
 /// A stream of the unit: these tensors one after the other, each from a beat of
 /// its own on. A beat has so many words of a tensor, the first one in its low
@@ -92,6 +90,7 @@ struct PlannedStore {
 /// stages of a dataflow unit work on elements that follow each other.
 struct PlannedKernel {
   std::string name;
+  UnitChoice choice; ///< what was decided; all else follows from it
   bool isDataflow = false;
   /// Elements side by side: a beat has a word of each, but for what stays.
   int64_t lanes = 1;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
+#include "rhizome/Package/Plan.h"
 
 namespace rhizome::planbuild {
 /// --steer: pins by node, splits. A malformed file is refused with path, line
@@ -23,6 +24,9 @@ llvm::Error checkFifos(const explore::Steering &steering,
 /// of a package), edited or not, as pins.
 llvm::Expected<explore::Steering> steeringOf(const std::string &path,
                                              const explore::Cluster &cluster);
+
+/// The plan of a plan.json, or of a package.
+llvm::Expected<Plan> planAt(const std::string &path);
 
 /// The goal of a plan that is built again unchanged: with the resource bounds
 /// of its own goal.

@@ -144,6 +144,8 @@ std::optional<Nest> layOut(linalg::GenericOp op, const NestChoice &choice,
   nest.op = op;
   nest.datapath = choice.datapath;
   auto sizes = op.getStaticLoopRanges();
+  if (choice.copies.size() > sizes.size())
+    return std::nullopt;
   nest.loops.copies = choice.copies;
   nest.loops.copies.resize(sizes.size(), 1);
   nest.loops.loop = choice.order;

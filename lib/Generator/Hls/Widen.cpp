@@ -50,6 +50,8 @@ private:
   bool isSpare(const Resources &more) const;
   /// Of beats of so many words, the widest first.
   std::vector<Width> widthsOf(Value tensor, int64_t words);
+  /// The words a cycle that are asked for; 0: as many as there can be.
+  int64_t askedFor(Value tensor) const;
   int64_t chooseWords();
 };
 } // namespace
@@ -127,6 +129,17 @@ std::vector<Width> Widener::widthsOf(Value tensor, int64_t words) {
   return out;
 }
 
+int64_t Widener::askedFor(Value tensor) const {
+  size_t at = 0;
+  for (auto all : {&unit.inputs, &unit.outputs})
+    for (Value v : *all) {
+      if (v == tensor && at < options.borders.size())
+        return options.borders[at];
+      ++at;
+    }
+  return 0;
+}
+
 int64_t Widener::chooseWords() {
   // Fewer are worth a twentieth more cycles.
   constexpr int64_t kWorth = 20;
@@ -160,7 +173,10 @@ void Widener::run() {
   bool isSplit = true;
   for (Value tensor : tensors) {
     const BankFactors before = banksOf(tensor);
+    const int64_t asked = askedFor(tensor);
     for (const Width &width : widthsOf(tensor, unit.words)) {
+      if (asked > 0 && width.words != asked)
+        continue;
       Resources all = used;
       all += width.more;
       if (!isSpare(all))

@@ -136,6 +136,9 @@ struct UnitOptions {
   /// Words of a tensor in a beat of a stream; 0: as many as make reading and
   /// writing short, in at most so many bits.
   int64_t words = 1, beatBits = 1024;
+  /// By input and then output: its words that pass the border in a cycle;
+  /// empty: as many as banks allow.
+  std::vector<int64_t> borders;
   /// What more banks for the border may take; nothing: as they like.
   std::optional<Resources> spare;
   /// What there is of each resource, which decides where memories are; empty:
