@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a fixed set of designs (networks, goals, devices, clusters) and
-prints a hash of the RTL of each: every file below nodes/*/rtl, names and
-contents. test/e2e/rtl_hashes.txt records them, so that a change of the
+"""Compiles a fixed set of designs (networks and kernels, goals, devices,
+clusters) and prints a hash of the RTL of each: every file below nodes/*/rtl,
+names and contents. test/e2e/rtl_hashes.txt records them, so that a change of the
 compiler's structure can show that it changed no hardware.
 
     scripts/rtl_hashes.py              the hashes, a line a design
@@ -22,6 +22,41 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "test/e2e"))
 from networks import NETWORKS  # noqa: E402
+
+FIXED, HALF, FLOAT = (("--numbers", text) for text in
+                      ("fixed<8,24>", "half", "float<6,9>"))
+DATAFLOW = ("--stages", "3", "--resident", "S")
+# Formats, dataflow stages, lanes, words, copies and goals, systems.
+KERNELS = [
+    ("helmholtz", "xcu280", FIXED),
+    ("helmholtz", "xcu280", (*FIXED, *DATAFLOW)),
+    ("helmholtz", "xcu280", (*HALF, *DATAFLOW)),
+    ("helmholtz", "xcu280", FLOAT),
+    ("helmholtz", "xcu280", (*FIXED, "--saturate", "--fused")),
+    ("helmholtz", "xcu280", (*FIXED, "--lanes", "4")),
+    ("helmholtz", "xcu280", (*FIXED, "--words", "11")),
+    ("helmholtz", "xcu280", (*FIXED, "--copies", "7=11x1x1x1")),
+    ("helmholtz", "xcu280", (*FIXED, *DATAFLOW, "--system")),
+    ("helmholtz", "xcu280", (*HALF, *DATAFLOW, "--system", "--lanes", "2",
+                             "--units", "3")),
+    ("helmholtz", "xczu3eg", (*FIXED, "--goal", "max-throughput")),
+    ("helmholtz", "xc7a100t", FIXED),
+    ("interpolation", "xcu280", FIXED),
+    ("interpolation", "xcu280", (*HALF, "--goal", "max-throughput")),
+    ("interpolation", "xczu7ev", (*FIXED, "--stages", "2", "--system",
+                                  "--units", "2")),
+    ("gradient", "xczu3eg", (*FLOAT, "--stages", "2")),
+    ("gradient", "xczu7ev", (*FIXED, "--system", "--words", "2")),
+    ("gradient", "lfe5u-85f", FIXED),
+    ("heat", "xczu3eg", FIXED),
+    ("heat", "xcu280", (*FIXED, "--stages", "4", "--lanes", "2", "--system")),
+    ("heat", "10ax115", (*FIXED, "--goal", "max-throughput")),
+    ("heat", "xcu280", (*FIXED, "--goal", "latency=10us")),
+    ("convolution", "xczu3eg", FIXED),
+    ("convolution", "xczu3eg", (*FIXED, "--goal", "throughput=100000/s")),
+    ("pooling", "xc7z020", FIXED),
+    ("pooling", "xcu280", (*FIXED, "--stages", "2", "--words", "4")),
+]
 
 RECORDED = ROOT / "test/e2e/rtl_hashes.txt"
 TINY = ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx"
@@ -70,6 +105,10 @@ def designs():
         add(f"{network} {cluster} {goal}", NETWORKS[network].path,
             *NETWORKS[network].options, "--cluster", cluster,
             "--goal", goal, "--accept-nearest")
+    for kernel, device, options in KERNELS:
+        add(" ".join((kernel, device, *options)),
+            ROOT / f"examples/kernels/{kernel}.cfd", "--device", device,
+            *options)
     return table
 
 
