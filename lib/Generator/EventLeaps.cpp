@@ -166,6 +166,7 @@ void Simulation::State::leapRounds(ProcessState &taker,
     const Meeting *meeting;
     ChannelState *channel;
     Series::Reader tokens;
+    int64_t next; ///< token
   };
   llvm::SmallVector<Stock, 2> stocks;
   for (const Meeting &meeting : taker.meetings) {
@@ -189,7 +190,7 @@ void Simulation::State::leapRounds(ProcessState &taker,
       }
     most = std::min(most, there / takes);
     stocks.push_back(
-        {&meeting, &c, Series::Reader(c.pushed, c.popped.total + 1, 1)});
+        {&meeting, &c, Series::Reader(c.pushed), c.popped.total + 1});
   }
   if (most <= 0)
     return;
@@ -198,7 +199,7 @@ void Simulation::State::leapRounds(ProcessState &taker,
   auto isThere = [&](Stock &stock) {
     const int64_t before = taker.last + rounds * taker.folds;
     return llvm::all_of(stock.meeting->takes, [&](const Meeting::Take &take) {
-      return stock.tokens.next() <= before + take.needed;
+      return stock.tokens.reached(stock.next++) <= before + take.needed;
     });
   };
   for (; rounds < most; ++rounds) {

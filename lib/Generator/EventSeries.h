@@ -39,14 +39,15 @@ public:
       last.push_back({total - ring[i & mask].count, ring[i & mask].time});
   }
 
-  /// Adds equal batches, for which there is room, one after the other; in
-  /// registers until it is finished.
+  /// Adds batches, for which there is room, one after the other; in registers
+  /// until it is finished.
   class Writer {
   public:
-    Writer(const Series &series, int64_t tokens)
+    explicit Writer(const Series &series)
         : ring(series.ring.get()), mask(series.mask), at(series.end),
-          total(series.total), tokens(tokens) {}
-    void add(int64_t time) {
+          total(series.total) {}
+    int64_t written() const { return total; }
+    void add(int64_t tokens, int64_t time) {
       total += tokens;
       ring[at++ & mask] = {total, time};
     }
@@ -58,7 +59,7 @@ public:
   private:
     Event *ring;
     size_t mask, at;
-    int64_t total, tokens;
+    int64_t total;
   };
   void reserve(int64_t batches) {
     while (int64_t(size()) + batches > int64_t(mask) + 1)
@@ -66,38 +67,33 @@ public:
   }
   void add(int64_t tokens, int64_t time) {
     reserve(1);
-    Writer writer(*this, tokens);
-    writer.add(time);
+    Writer writer(*this);
+    writer.add(tokens, time);
     writer.finish(*this);
   }
 
-  /// Tells when the count reached n, n + step, …, which it has; in registers
-  /// until it is finished.
+  /// Tells when ascending counts were reached, which they have been; in
+  /// registers until it is finished.
   class Reader {
   public:
-    Reader(const Series &series, int64_t n, int64_t step)
-        : ring(series.ring.get()), mask(series.mask), at(series.begin), n(n),
-          step(step) {}
-    int64_t next() {
-      int64_t time = -1; // nothing to wait for
-      if (n > 0) {
-        while (ring[at & mask].count < n)
-          ++at;
-        time = ring[at & mask].time;
-      }
-      n += step;
-      return time;
+    explicit Reader(const Series &series)
+        : ring(series.ring.get()), mask(series.mask), at(series.begin) {}
+    int64_t reached(int64_t n) {
+      if (n <= 0)
+        return -1; // nothing to wait for
+      while (ring[at & mask].count < n)
+        ++at;
+      return ring[at & mask].time;
     }
     void finish(Series &series) const { series.begin = at; }
 
   private:
     const Event *ring;
     size_t mask, at;
-    int64_t n, step;
   };
   int64_t reached(int64_t n) {
-    Reader reader(*this, n, 0);
-    int64_t time = reader.next();
+    Reader reader(*this);
+    int64_t time = reader.reached(n);
     reader.finish(*this);
     return time;
   }
@@ -261,9 +257,9 @@ struct ChannelState {
   static void addAll(Series &series, int64_t tokens,
                      llvm::ArrayRef<int64_t> times, int64_t later) {
     series.reserve(int64_t(times.size()));
-    Series::Writer writer(series, tokens);
+    Series::Writer writer(series);
     for (int64_t time : times)
-      writer.add(time + later);
+      writer.add(tokens, time + later);
     writer.finish(series);
   }
   /// The same as one by one.

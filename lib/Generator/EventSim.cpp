@@ -161,47 +161,85 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
   return 0;
 }
 
-/// So many firings, which tokens and places allow, of a simple process: in
-/// registers.
-static void fireSimple(const SimplePhase &phase, ProcessState &state,
-                       int64_t firings) {
-  const auto [repeat, need, consume, produce] = phase;
-  ChannelState &in = *state.inputs[0], &out = *state.outputs[0];
-  int64_t last = state.last, latency = out.latency, returns = in.returns;
-  if (consume > 0)
-    in.popped.reserve(firings);
-  if (produce > 0)
-    out.pushed.reserve(firings);
-  Series::Reader tokens(in.pushed, in.popped.total + need, consume),
-      places(out.popped, out.pushed.total + produce - out.capacity, produce);
-  Series::Writer pops(in.popped, consume), pushes(out.pushed, produce);
-  if (produce == 0) { // as most are
-    for (int64_t i = 0; i < firings; ++i) {
-      last = need > 0 ? std::max(last + 1, tokens.next()) : last + 1;
-      if (consume > 0)
-        pops.add(last + returns);
+namespace {
+/// A visit of a simple process: its input, its output and the time of its last
+/// firing, in registers until it is finished.
+class Visit {
+public:
+  explicit Visit(ProcessState &state)
+      : state(state), in(*state.inputs[0]), out(*state.outputs[0]),
+        last(state.last), there(in.pushed.total - in.popped.total),
+        places(out.popped.total - out.pushed.total + out.capacity),
+        tokens(in.pushed), freed(out.popped), pops(reserved(in.popped, there)),
+        pushes(reserved(out.pushed, places)) {}
+
+  /// How many of `most` equal firings tokens and places allow. If none, the
+  /// process waits for what it lacks.
+  int64_t allowed(const SimplePhase &phase, int64_t most) {
+    if (there < phase.need) {
+      in.consumerWaits = pops.written() + phase.need;
+      return 0;
     }
-  } else {
-    for (int64_t i = 0; i < firings; ++i) {
+    if (places < phase.produce) {
+      out.producerWaits = pushes.written() + phase.produce - out.capacity;
+      return 0;
+    }
+    if (phase.consume > 0)
+      most = std::min(most, quotient(there - phase.need, phase.consume) + 1);
+    if (phase.produce > 0)
+      most = std::min(most, quotient(places, phase.produce));
+    return most;
+  }
+
+  /// So many firings, which are allowed.
+  void fire(const SimplePhase &phase, int64_t firings) {
+    const auto [repeat, need, consume, produce] = phase;
+    there -= firings * consume;
+    places -= firings * produce;
+    for (; firings > 0; --firings) {
       ++last;
       if (need > 0)
-        last = std::max(last, tokens.next());
-      last = std::max(last, places.next() + 1);
-      pushes.add(last + latency);
+        last = std::max(last, tokens.reached(pops.written() + need));
+      if (produce > 0) {
+        last = std::max(
+            last, freed.reached(pushes.written() + produce - out.capacity) + 1);
+        pushes.add(produce, last + out.latency);
+      }
       if (consume > 0)
-        pops.add(last + returns);
+        pops.add(consume, last + in.returns);
     }
-    places.finish(out.popped);
-    pushes.finish(out.pushed);
   }
-  if (need > 0)
-    tokens.finish(in.pushed);
-  if (consume > 0)
-    pops.finish(in.popped);
-  state.last = last;
-}
 
-/// The same for any process: port by port, for so many firings at once.
+  bool isStarved() const { return there == 0; }
+  int64_t time() const { return last; }
+  void finish() const {
+    tokens.finish(in.pushed);
+    pops.finish(in.popped);
+    freed.finish(out.popped);
+    pushes.finish(out.pushed);
+    state.last = last;
+  }
+
+private:
+  ProcessState &state;
+  ChannelState &in, &out;
+  int64_t last, there, places;
+  Series::Reader tokens, freed;
+  Series::Writer pops, pushes;
+
+  static Series &reserved(Series &series, int64_t batches) {
+    series.reserve(batches);
+    return series;
+  }
+  /// Most are divided by one.
+  static int64_t quotient(int64_t a, int64_t by) {
+    return by == 1 ? a : a / by;
+  }
+};
+} // namespace
+
+/// So many firings, which tokens and places allow, of any process: port by
+/// port, for so many of them at once.
 static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
                     int64_t earliest) {
   constexpr int64_t kAtOnce = 64;
@@ -224,9 +262,9 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
         }
         continue;
       }
-      Series::Reader tokens(c.pushed, needed, consume);
-      for (int64_t k = 0; k < n; ++k)
-        times[k] = std::max(times[k], tokens.next());
+      Series::Reader tokens(c.pushed);
+      for (int64_t k = 0; k < n; ++k, needed += consume)
+        times[k] = std::max(times[k], tokens.reached(needed));
       tokens.finish(c.pushed);
     }
     for (size_t o = 0; o < phase.produce.size(); ++o) {
@@ -234,10 +272,10 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
       const int64_t produce = phase.produce[o];
       if (produce <= 0 || c.capacity >= events::kUnbounded)
         continue;
-      Series::Reader places(c.popped, c.pushed.total + produce - c.capacity,
-                            produce);
-      for (int64_t k = 0; k < n; ++k)
-        times[k] = std::max(times[k], places.next() + 1);
+      int64_t freed = c.pushed.total + produce - c.capacity;
+      Series::Reader places(c.popped);
+      for (int64_t k = 0; k < n; ++k, freed += produce)
+        times[k] = std::max(times[k], places.reached(freed) + 1);
       places.finish(c.popped);
     }
     for (int64_t k = 0; k < n; ++k)
@@ -323,33 +361,45 @@ void Simulation::State::endPhase(int p) {
 void Simulation::State::advanceSimple(int p, int frames) {
   const Process &process = network.processes[p];
   ProcessState &s = processes[p];
-  ChannelState &in = *s.inputs[0], &out = *s.outputs[0];
-  while (s.frame < frames) {
+  bool hasLeapt = false;
+  while (fireSimple(p, frames) && !hasLeapt) {
+    hasLeapt = true;
     if (s.isAtRound())
       leapRounds(s, process);
-    const SimplePhase &phase = s.phases[s.phase];
-    int64_t fired = s.first ? 1 : phase.repeat - s.done;
-    if (phase.need > 0)
-      fired = withTokens(in, phase.need, phase.consume, fired);
-    if (phase.produce > 0 && fired > 0)
-      fired = withPlaces(out, phase.produce, fired);
-    if (fired == 0)
-      break; // something else will wake it
-    fireSimple(phase, s, fired);
-    if (s.first)
-      note(p, s.last);
-    s.first = false;
-    s.done += fired;
-    if (s.done < phase.repeat) {
+    else if (s.done > 0)
       s.done += leap(s, process.phases[s.phase]);
-      continue;
-    }
-    endPhase(p);
   }
+  ChannelState &in = *s.inputs[0], &out = *s.outputs[0];
   if (in.popped.total >= in.producerWaits)
     wake(in.producer, in.producerWaits);
   if (out.pushed.total >= out.consumerWaits)
     wake(out.consumer, out.consumerWaits);
+}
+
+/// The same without leaps; whether it has taken all that came, and something
+/// now.
+bool Simulation::State::fireSimple(int p, int frames) {
+  ProcessState &s = processes[p];
+  Visit visit(s);
+  bool hasFired = false;
+  while (s.frame < frames) {
+    const SimplePhase &phase = s.phases[s.phase];
+    const int64_t fired =
+        visit.allowed(phase, s.first ? 1 : phase.repeat - s.done);
+    if (fired == 0)
+      break; // something else will wake it
+    visit.fire(phase, fired);
+    hasFired = true;
+    if (std::exchange(s.first, false))
+      note(p, visit.time());
+    s.done += fired;
+    if (s.done < phase.repeat)
+      continue;
+    s.last = visit.time();
+    endPhase(p);
+  }
+  visit.finish();
+  return hasFired && visit.isStarved();
 }
 
 /// Fires a process as often as it can.

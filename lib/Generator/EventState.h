@@ -140,6 +140,7 @@ struct Simulation::State {
   void endPhase(int p);
   void advance(int p, int frames);
   void advanceSimple(int p, int frames);
+  bool fireSimple(int p, int frames);
   void ask(int p);
   bool grant();
   void serve(events::MemoryState &memory, size_t reader, int64_t cycle);
