@@ -559,12 +559,13 @@ LogicalResult Pricing::batch(Result &result) {
       result.batch >= kMost)
     return success();
   // It is long to simulate, and later with its first frame: it is tried where
-  // it promises more than what promises miss, and frames are not too long.
+  // it promises more than what promises miss, which the standing plan's has
+  // missed too, and frames are not too long.
   constexpr double kWorth = 0.9;
   constexpr int64_t kLong = 60'000'000; // firings
   if (gen::firingsOf(result.nodes[0].design) > kLong)
     return success();
-  const double bound = result.seconds * kWorth;
+  const double bound = kWorth * std::min(result.seconds, result.solvedSeconds);
   MemoryPrices prices = pricesOf(result);
   prices.batch = kMost;
   most.reset(); // they are large: one at a time
