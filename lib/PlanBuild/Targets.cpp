@@ -71,8 +71,7 @@ contextFor(Targets &targets, const Device &device,
            std::optional<double> clockMhz) {
   for (auto [known, place] :
        llvm::zip_equal(targets.devices, targets.places.places))
-    if (known.name == device.name && known.clockMhz == device.clockMhz &&
-        known.budget == device.budget)
+    if (known == device)
       return place.context;
   llvm::Expected<double> clock = clockFor(targets, device, clockMhz);
   if (!clock)

@@ -19,6 +19,7 @@ struct DspPairs {
   unsigned wBits = 0;             ///< width of the two (signed) weights
   unsigned maxPackedSigned = 0;   ///< sums of a signed x
   unsigned maxPackedUnsigned = 0; ///< sums of an unsigned x
+  bool operator==(const DspPairs &) const = default;
 };
 
 /// The device's names for nextpnr.
@@ -27,6 +28,7 @@ struct Router {
   std::string chip;    ///< "hx8k", "85k": the program's option
   std::string package; ///< as the program names it
   unsigned speed = 0;  ///< speed grade, 0 if the chip has only one
+  bool operator==(const Router &) const = default;
 };
 
 /// Off-chip memory.
@@ -53,6 +55,7 @@ struct DeviceMemory {
   /// ports of one bank those that this can serve at their full rate, at least
   /// one.
   unsigned portsAt(double clockMhz) const;
+  bool operator==(const DeviceMemory &) const = default;
 };
 
 /// The compute resources of a CPU.
@@ -61,12 +64,14 @@ struct Processor {
   /// Products of two 8-bit integers that a core can accumulate per cycle.
   unsigned macsPerCycle = 0;
   int64_t cacheBytes = 0; ///< of the last level, which holds weights
+  bool operator==(const Processor &) const = default;
 };
 
 /// One of several dies in a package (AMD: super logic region).
 struct Die {
   std::string name; ///< as the vendor's tools name it: "SLR0"
   std::map<std::string, int64_t> budget; ///< its part of the device's
+  bool operator==(const Die &) const = default;
 };
 
 /// The dies of a device, in the order of their row, and what is between
@@ -77,6 +82,7 @@ struct DeviceDies {
   int registers = 0;     ///< that a beat passes on its way
   int border = 0;        ///< the die next to the host, or to the shell
   int memory = 0;        ///< the die with the ports to off-chip memory
+  bool operator==(const DeviceDies &) const = default;
 };
 
 struct Device {
@@ -112,6 +118,7 @@ struct Device {
   unsigned lutInputs = 0;
   std::optional<Router> router;     ///< if nextpnr supports the device
   std::vector<std::string> sources; ///< where the figures come from
+  bool operator==(const Device &) const = default;
 };
 
 /// The default device of commands: that of the DOSA paper's
