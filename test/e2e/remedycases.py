@@ -109,7 +109,23 @@ BAD = ("scale NaN", "weight scale zero", "second scale zero", "scale of int64",
        "external data that is missing", "zero weight dimension",
        "an operator that does not exist",
        "empty file",
-       "input of 2^30 squared", "Quant with zero point NaN")
+       "input of 2^30 squared", "Quant with zero point NaN",
+       "no graph", "two nodes write one tensor", "input from nowhere",
+       "output from nowhere", "no outputs", "no inputs", "node without outputs",
+       "input of rank 3", "input of rank 9", "input smaller than the kernel",
+       "other channels than the weights", "group 0", "group 7", "group -1",
+       "stride 0", "stride -1", "one stride", "dilation 0", "dilation 2^40",
+       "pads 2^62", "pads 2^31", "three pads", "negative pads beyond the image",
+       "an auto_pad that does not exist", "pool with a kernel of 0",
+       "pool without a kernel", "pool with a kernel of 2^40",
+       "Add of shapes that do not match", "Concat along axis 9",
+       "Transpose with a repeated axis", "Transpose with an axis of 99",
+       "Conv with a bias of another size",
+       "ConvTranspose with a bias of another size",
+       "LSTM with a bias of another size",
+       "LSTM with an initial state of another size",
+       "GRU of a matrix, batch first", "Attention with values of other heads",
+       "DepthToSpace with a blocksize of 2^32")
 
 
 def inputs(suite):

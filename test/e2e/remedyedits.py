@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a remedy says about an input file, done to the file: each entry is a
 pattern of remedies and how it changes a kernel's text or a model."""
+import json
 import pathlib
 import re
 
@@ -87,7 +88,7 @@ def constants(model, names, change):
                                                     tensor.name))
 
 
-def scales(m, model, path):
+def scales(m, model, path, error):
     constants(model, ("s", "s2", "sw"),
               lambda v: np.where((v > 0) & np.isfinite(v), v, 0.1)
               .astype(v.dtype))
@@ -101,19 +102,19 @@ def attribute(model, name, value=None):
                 node.attribute.append(helper.make_attribute(name, value))
 
 
-def version(m, model, path):
+def version(m, model, path, error):
     if m[1]:
         model.opset_import[0].version = int(m[1])
     model.ir_version = 8
 
 
-def data_file(m, model, path):
+def data_file(m, model, path, error):
     for tensor in model.graph.initializer:
         if tensor.data_location == TensorProto.EXTERNAL:
             (path.parent / tensor.external_data[0].value).write_bytes(bytes(54))
 
 
-def put_cast(m, model, path):
+def put_cast(m, model, path, error):
     """A Cast to float32 before what reads integers."""
     nodes = list(model.graph.node)
     at = next(i for i, n in enumerate(nodes) if n.input[0] == "e")
@@ -124,7 +125,7 @@ def put_cast(m, model, path):
     model.graph.node.extend(nodes)
 
 
-def replaced(m, model, path):
+def replaced(m, model, path, error):
     for node in model.graph.node:
         if node.op_type in ("Frobnicate", "RandomNormalLike", "Unique",
                             "NonZero"):
@@ -132,37 +133,109 @@ def replaced(m, model, path):
             del node.attribute[:]
 
 
-def dequantized(m, model, path):
+def dequantized(m, model, path, error):
     """Every input of the Conv through a DequantizeLinear, or a ConvInteger."""
     if "use" in m[0]:
         model.graph.node[0].op_type = m[1]
 
 
-def inputs_given(m, model, path):
+def inputs_given(m, model, path, error):
     node = model.graph.node[3]
     node.input.extend(["xd", "wd"])
 
 
-def output_left_out(m, model, path):
+def output_left_out(m, model, path, error):
     weights = next(i for i in model.graph.initializer if i.name == "w")
     weights.CopyFrom(numpy_helper.from_array(np.ones((3, 2, 3, 3), np.int8), "w"))
+
+
+def node_of(model, error):
+    """The node that an error names."""
+    return next(n for n in model.graph.node if f"'{n.name}'" in error)
+
+
+def written(m, model, path, error):
+    """An attribute takes the value that the remedy gives."""
+    node = node_of(model, error)
+    for old in [a for a in node.attribute if a.name == m[1]]:
+        node.attribute.remove(old)
+    value = m[2] if m[2].isalpha() else json.loads(m[2])
+    node.attribute.append(helper.make_attribute(m[1], value))
+
+
+def of_shape(model, name, shape):
+    """The tensor, an initializer or an input of the graph, of this shape."""
+    for t in model.graph.initializer:
+        if t.name == name:
+            t.CopyFrom(numpy_helper.from_array(np.ones(shape, np.float32), name))
+            return
+    for old in [v for v in model.graph.input if v.name == name]:
+        model.graph.input.remove(old)
+    model.graph.input.append(helper.make_tensor_value_info(
+        name, TensorProto.FLOAT, shape))
+
+
+def image_input(m, model, path, error):
+    of_shape(model, "x", [1, int(m[1]), 6, 6])
+
+
+def larger_input(m, model, path, error):
+    of_shape(model, "x", [1, 2, *json.loads(m[1])])
+
+
+def recurrent(m, model, path, error):
+    names = ["X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"]
+    of_shape(model, node_of(model, error).input[names.index(m[1])],
+             [{"batch": 1, "length": 2}.get(n, 3) if not n.isdigit() else int(n)
+              for n in m[2].split(", ")])
+
+
+def reshape_before(m, model, path, error):
+    node, at = node_of(model, error), ("first", "second").index(m[2])
+    model.graph.initializer.append(numpy_helper.from_array(
+        np.array(json.loads(m[1]), np.int64), "asked"))
+    made = helper.make_node("Reshape", [node.input[at], "asked"], ["reshaped"])
+    node.input[at] = "reshaped"
+    model.graph.node.insert(list(model.graph.node).index(node), made)
+
+
+def unmade(model):
+    """The names that are read and not made."""
+    made = {v.name for v in [*model.graph.initializer, *model.graph.input]}
+    made |= {o for n in model.graph.node for o in n.output}
+    return [i for n in model.graph.node for i in n.input if i not in made]
+
+
+def output_renamed(m, model, path, error):
+    twice = re.search(r"tensor '(\w+)'", error)[1]
+    node = [n for n in model.graph.node if twice in n.output][-1]
+    node.output[0] = (unmade(model) or ["renamed"])[0]
+
+
+def tensor_given(m, model, path, error):
+    of_shape(model, m[1], [1, 3, 4, 4] if m[1] == "c" else [1, 2, 6, 6])
+
+
+def output_named(m, model, path, error):
+    del model.graph.output[:]
+    model.graph.output.append(helper.make_empty_tensor_value_info(m[1]))
 
 
 # In a model: the remedy's pattern, how it changes the model.
 MODELS = (
     (r"scales are positive and finite|a scale must be positive", scales),
-    (r"whole bit widths from 1 to (16)", lambda m, model, path: constants(
+    (r"whole bit widths from 1 to (16)", lambda m, model, path, error: constants(
         model, ("b",), lambda v: np.float32(m[1]))),
-    (r"whole numbers are supported", lambda m, model, path: constants(
+    (r"whole numbers are supported", lambda m, model, path, error: constants(
         model, ("z",), lambda v: np.float32(0))),
-    (r"^(ROUND), CEIL, .* are supported", lambda m, model, path: attribute(
+    (r"^(ROUND), CEIL, .* are supported", lambda m, model, path, error: attribute(
         model, "rounding_mode", m[1])),
-    (r"store the scale as (float32)", lambda m, model, path: constants(
+    (r"store the scale as (float32)", lambda m, model, path, error: constants(
         model, ("s",), lambda v: v.astype(m[1]))),
-    (r"store the zero point as (int8)", lambda m, model, path: constants(
+    (r"store the zero point as (int8)", lambda m, model, path, error: constants(
         model, ("z",), lambda v: v.astype(m[1]))),
     (r"make them one, or leave (kernel_shape) out",
-     lambda m, model, path: attribute(model, m[1])),
+     lambda m, model, path, error: attribute(model, m[1])),
     (r"convert it with onnx.version_converter.*?(?:opset (\d+))?$", version),
     (r"give the model together with its data file", data_file),
     (r"put a Cast to float32 before it", put_cast),
@@ -170,6 +243,19 @@ MODELS = (
     (r"or use (ConvInteger)", dequantized),
     (r"give the inputs that are missing", inputs_given),
     (r"^leave it out$", output_left_out),
+    (r"write (\w+) = (\[[\d, ]+\]|\d+|[A-Z]+)", written),
+    (r"give an input \[1, (\d+), H, W\]", image_input),
+    (r"at least (\[[\d, ]+\]) positions: give a larger input", larger_input),
+    (r"give a bias of shape \[(\d+)\]", lambda m, model, path, error: of_shape(
+        model, "i1", [int(m[1])])),
+    (r"give (\w+) the shape \[(.*?)\]", recurrent),
+    (r"put a Reshape to (\[.*?\]) before its (first|second) input",
+     reshape_before),
+    (r"the keys and the values one number of heads",
+     lambda m, model, path, error: of_shape(model, "i1", [1, 2, 5, 2])),
+    (r"rename this output", output_renamed),
+    (r"give the model an initializer or an input '(\w+)'", tensor_given),
+    (r"in graph.output, such as '(\w+)'", output_named),
 )
 
 
@@ -198,7 +284,7 @@ def edited(trial, error, cure):
             for pattern, change in MODELS:
                 if m := re.search(pattern, cure):
                     model = onnx.load(path, load_external_data=False)
-                    change(m, model, path)
+                    change(m, model, path, error)
                     new = new.with_suffix(".onnx")
                     onnx.save(model, new)
                     yield trial.put(i, new)

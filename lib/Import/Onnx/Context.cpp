@@ -2,6 +2,7 @@
 // Reading a node: its inputs, constants and axes, and what becomes of its
 // results.
 #include "Context.h"
+#include "Asked.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -143,7 +144,8 @@ std::optional<int64_t> NodeContext::axisAttribute(int64_t fallback,
                                                   size_t rank) {
   int64_t axis = getInt("axis", fallback), r = int64_t(rank);
   if (axis < -r || axis >= r) {
-    refuse(formatv("its axis {0} is out of range for rank {1}", axis, rank));
+    refuse(formatv("its axis {0} is out of range for rank {1}", axis, rank),
+           toNameAxis(rank));
     return std::nullopt;
   }
   return axis < 0 ? axis + r : axis;

@@ -5,6 +5,7 @@
 #include "Decompose.h"
 #include "Functions.h"
 #include "Types.h"
+#include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -223,8 +224,9 @@ static void collectTensors(Graph &graph, Refusals &refusals) {
   const onnx::GraphProto &g = graph.model.graph();
   for (const onnx::TensorProto &t : g.initializer()) {
     if (!graph.initializers.try_emplace(t.name(), &t).second)
-      refusals.push_back(
-          {t.name(), "initializer", "two initializers have the same name", ""});
+      refusals.push_back({t.name(), "initializer",
+                          "two initializers have the same name",
+                          "rename one of them, and the inputs that mean it"});
     if (std::string why = checkTensor(t); !why.empty()) {
       refusals.push_back({t.name(), "initializer", why,
                           "export the model anew, or fetch the file again"});
@@ -240,14 +242,39 @@ static void collectTensors(Graph &graph, Refusals &refusals) {
   llvm::StringSet<> seen;
   for (const onnx::ValueInfoProto &v : g.input()) {
     if (!seen.insert(v.name()).second)
-      refusals.push_back(
-          {v.name(), "input", "two graph inputs have the same name", ""});
+      refusals.push_back({v.name(), "input",
+                          "two graph inputs have the same name",
+                          "rename one of them, and the inputs that mean it"});
     else if (!graph.initializers.count(v.name()))
       graph.inputs.push_back(&v);
   }
   for (const auto *list : {&g.value_info(), &g.output()})
     for (const onnx::ValueInfoProto &v : *list)
       graph.valueInfo[v.name()] = &v;
+}
+
+/// What to do where a name is read that no tensor has.
+static std::string toRead(const std::string &name,
+                          const std::vector<std::string> &known) {
+  std::string near = name.size() < 4 ? "" : nearest(name, known);
+  if (!near.empty())
+    return formatv("write '{0}', or give the model an initializer or an input "
+                   "'{1}'",
+                   near, name);
+  return formatv("give the model an initializer or an input '{0}', or write "
+                 "the name of another tensor",
+                 name);
+}
+
+/// What to do where a graph has no output, or one that is not made.
+static std::string toGiveOutput(const onnx::GraphProto &graph) {
+  for (int i = graph.node_size(); i-- > 0;)
+    for (const std::string &output : graph.node(i).output())
+      if (!output.empty())
+        return formatv("name what a node computes in graph.output, such as "
+                       "'{0}'",
+                       output);
+  return "give an ONNX model that computes something, e.g. export it again";
 }
 
 namespace {
@@ -261,6 +288,8 @@ private:
   void index();
   std::vector<bool> reachable() const;
   void reportCycle(std::vector<bool> left);
+  /// The names of all tensors that there are.
+  std::vector<std::string> made() const;
 
   Graph &graph;
   Refusals &refusals;
@@ -288,7 +317,10 @@ void Sorter::index() {
           (given.count(output) || !producer.try_emplace(output, i).second))
         refusals.push_back(
             {all[i].name, all[i].writtenOp().str(),
-             formatv("the tensor '{0}' is produced twice", output), ""});
+             formatv("the tensor '{0}' is produced twice", output),
+             formatv("rename this output, and the inputs that mean it: every "
+                     "tensor of a model has a name of its own",
+                     output)});
   needs.resize(all.size());
   for (size_t i = 0; i < all.size(); ++i)
     for (const std::string &input : all[i].proto.input()) {
@@ -302,12 +334,25 @@ void Sorter::index() {
              formatv("its input '{0}' is neither an initializer, nor a graph "
                      "input, nor any node's output",
                      input),
-             ""});
+             toRead(input, made())});
     }
   for (const onnx::ValueInfoProto &v : g.output())
     if (!given.count(v.name()) && !producer.count(v.name()))
-      refusals.push_back(
-          {v.name(), "output", "no node produces this graph output", ""});
+      refusals.push_back({v.name(), "output",
+                          "no node produces this graph output",
+                          toGiveOutput(g)});
+}
+
+std::vector<std::string> Sorter::made() const {
+  std::vector<std::string> names;
+  for (const auto &entry : graph.initializers)
+    names.push_back(entry.getKey().str());
+  for (const onnx::ValueInfoProto *v : graph.inputs)
+    names.push_back(v->name());
+  for (const auto &entry : producer)
+    names.push_back(entry.getKey().str());
+  llvm::sort(names);
+  return names;
 }
 
 std::vector<bool> Sorter::reachable() const {
@@ -494,7 +539,8 @@ std::unique_ptr<Graph> importer::readGraph(StringRef bytes,
   if (refusals.size() != before || !checkNames(graph->model.graph(), refusals))
     return nullptr;
   if (graph->model.graph().output_size() == 0)
-    return refuse("the graph has no output", "", Refusal::Fault::Model);
+    return refuse("the graph has no output", toGiveOutput(graph->model.graph()),
+                  Refusal::Fault::Model);
   return prepare(*graph, refusals) ? std::move(graph) : nullptr;
 }
 

@@ -2,6 +2,7 @@
 // Elementwise operations of the host, on reals and on integers of every width:
 // each is a loop with a scalar body. Integers are held in 64 bits and wrapped
 // to their own width after arithmetic.
+#include "Asked.h"
 #include "Host.h"
 #include "rhizome/Numeric/Functions.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -314,9 +315,11 @@ LogicalResult onhost::binary(NodeContext &node) {
           "its inputs have the element types {0} and {1}",
           typeName(typeOf(node.input(0))), typeName(typeOf(node.input(i)))));
     if (!Loops::broadcast(Loops::shapeOf(out), Loops::shapeOf(y)))
-      return node.refuse(formatv(
-          "its inputs' shapes {0} and {1} do not broadcast",
-          describe(node.input(0)->shape), describe(node.input(i)->shape)));
+      return node.refuse(
+          formatv("its inputs' shapes {0} and {1} do not broadcast",
+                  describe(node.input(0)->shape),
+                  describe(node.input(i)->shape)),
+          toBroadcast(node.input(0)->shape, node.input(i)->shape));
     StringRef step = op == "Sum" || op == "Mean" ? "Add" : op;
     out = computeBinary(node, step, out, y, type);
   }

@@ -2,6 +2,7 @@
 // QLinear operations that cannot become part of the network, computed on the
 // host by their integer definition: exact sums of integers, scales as exact
 // rationals (the values of float32 numbers), one rounding, half to even.
+#include "Asked.h"
 #include "Host.h"
 #include "Rational.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -356,7 +357,8 @@ LogicalResult onhost::exactBinary(NodeContext &node) {
     if (!*q || (*q)->scales.size() != 1 || (*q)->zeros.size() != 1)
       return node.refuse("its scales and zero points are not single constants");
   if (!Loops::broadcast(Loops::shapeOf(x), Loops::shapeOf(y)))
-    return node.refuse("its inputs' shapes do not broadcast");
+    return node.refuse("its inputs' shapes do not broadcast",
+                       toBroadcast(Loops::shapeOf(x), Loops::shapeOf(y)));
   bool isSum = node.op() == "QLinearAdd";
   APInt sa = fixedPoint(a->scales[0]), sb = fixedPoint(b->scales[0]),
         sc = fixedPoint(c->scales[0]);

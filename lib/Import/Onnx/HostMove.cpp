@@ -258,14 +258,18 @@ LogicalResult onhost::blocks(NodeContext &node) {
     return failure();
   int64_t block = node.getInt("blocksize", 0);
   if (node.input(0)->rank() != 4 || block < 1 || block > 1 << 20)
-    return node.refuse("its input is not an image, or its blocksize not valid");
+    return node.refuse("its input is not an image, or its blocksize not valid",
+                       "give an input [N, C, H, W] and write blocksize = 2, or "
+                       "another from 1 to 1048576");
   const Shape f = node.input(0)->shape;
   Loops l = loops(node);
   int64_t n = f[0], c = f[1], h = f[2], w = f[3], area = block * block;
   Value v;
   if (node.op() == "SpaceToDepth") {
     if (h % block || w % block)
-      return node.refuse("its blocksize does not divide its image");
+      return node.refuse("its blocksize does not divide its image",
+                         "write a blocksize that divides its height and its "
+                         "width");
     v = l.reshape(x, {n, c, h / block, block, w / block, block});
     v = node.getString("mode", "DCR") == "CRD"
             ? l.transpose(v, {0, 1, 3, 5, 2, 4})
@@ -273,7 +277,8 @@ LogicalResult onhost::blocks(NodeContext &node) {
     v = l.reshape(v, {n, c * area, h / block, w / block});
   } else {
     if (c % area)
-      return node.refuse("its blocksize does not divide its channels");
+      return node.refuse("its blocksize does not divide its channels",
+                         "write a blocksize whose square divides its channels");
     bool crd = node.getString("mode", "DCR") == "CRD";
     v = crd ? l.reshape(x, {n, c / area, block, block, h, w})
             : l.reshape(x, {n, block, block, c / area, h, w});

@@ -461,8 +461,12 @@ static std::optional<Layer> readLayer(NodeContext &node) {
   if (!hasThree(y.x) || !hasThree(y.h0) || !hasThree(y.c0) ||
       node.input(kWeights)->rank() != 3 ||
       node.input(kRecurrence)->rank() != 3) {
-    node.refuse("its inputs X, W, R and the initial states have not three "
-                "axes each");
+    node.refuse(
+        "its inputs X, W, R and the initial states have not three "
+        "axes each",
+        formatv("give X the shape [{0}, input size], with a Reshape or "
+                "an Unsqueeze before it",
+                node.getInt("layout", 0) ? "batch, length" : "length, batch"));
     return std::nullopt;
   }
   y.isBatchFirst = node.getInt("layout", 0) != 0;
@@ -490,7 +494,10 @@ static LogicalResult checkShapes(NodeContext &node, const Layer &y) {
   if (node.input(kWeights)->shape != Shape{y.directions, all, y.in} ||
       node.input(kRecurrence)->shape != Shape{y.directions, all, y.size} ||
       y.directions != (isTwofold ? 2 : 1))
-    return node.refuse("its weights do not fit its input");
+    return node.refuse("its weights do not fit its input",
+                       formatv("give W the shape {0} and R the shape {1}",
+                               describe({isTwofold ? 2 : 1, all, y.in}),
+                               describe({isTwofold ? 2 : 1, all, y.size})));
   // The shapes that ONNX gives the optional inputs.
   auto state = [&](Value v) {
     return v ? Shape(Loops::shapeOf(v).begin(), Loops::shapeOf(v).end())
@@ -510,8 +517,10 @@ static LogicalResult checkShapes(NodeContext &node, const Layer &y) {
        {y.directions, 3 * y.size}}};
   for (const auto &[shape, name, wanted] : others)
     if (!shape.empty() && shape != wanted)
-      return node.refuse(formatv("its input {0} has the shape {1}, not {2}",
-                                 name, describe(shape), describe(wanted)));
+      return node.refuse(
+          formatv("its input {0} has the shape {1}, not {2}", name,
+                  describe(shape), describe(wanted)),
+          formatv("give {0} the shape {1}", name, describe(wanted)));
   return success();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host operations that reduce axes: reductions, arg max, running sums, the
 // largest k, and softmax.
+#include "Asked.h"
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -30,7 +31,8 @@ reducedAxes(NodeContext &node, size_t rank, size_t axesInput, bool &none) {
   for (int64_t axis : axes.value_or(std::vector<int64_t>())) {
     if (axis < -int64_t(rank) || axis >= int64_t(rank)) {
       node.refuse(
-          formatv("its axis {0} is out of range for rank {1}", axis, rank));
+          formatv("its axis {0} is out of range for rank {1}", axis, rank),
+          toNameAxis(rank));
       return std::nullopt;
     }
     flags[axis < 0 ? axis + int64_t(rank) : axis] = true;

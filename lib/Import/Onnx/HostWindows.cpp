@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Windows on the host: convolutions and pools over any number of spatial axes,
 // including batches and computed weights.
+#include "Asked.h"
 #include "Host.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -38,13 +39,16 @@ static std::optional<HostWindow> hostWindow(NodeContext &node,
   Shape pads = list("pads", 0, 2 * n);
   std::string automatic = node.getString("auto_pad", "NOTSET");
   bool ceil = node.getInt("ceil_mode", 0) != 0;
-  auto positive = [](int64_t v) { return v > 0 && v < (1 << 24); };
-  auto padding = [](int64_t v) { return v >= 0 && v < (1 << 24); };
-  if (kernel.size() != n || w.strides.size() != n || w.dilations.size() != n ||
-      pads.size() != 2 * n || !llvm::all_of(kernel, positive) ||
-      !llvm::all_of(w.strides, positive) ||
-      !llvm::all_of(w.dilations, positive) || !llvm::all_of(pads, padding)) {
-    node.refuse("its kernel, strides, dilations or pads are not valid");
+  if (auto fault = windowFault(node.file, n, (1 << 24) - 1)) {
+    node.refuse(fault->reason, fault->remedy);
+    return std::nullopt;
+  }
+  if (kernel.empty()) {
+    node.refuse("its kernel_shape is missing");
+    return std::nullopt;
+  }
+  if (!llvm::all_of(kernel, [](int64_t v) { return v > 0; })) {
+    node.refuse(formatv("its window is {0}", describe(kernel)));
     return std::nullopt;
   }
   for (size_t i = 0; i < n; ++i) {
@@ -218,10 +222,11 @@ LogicalResult onhost::convTranspose(NodeContext &node) {
   std::string automatic = node.getString("auto_pad", "NOTSET");
   if (given.size() == n + 2)
     given.erase(given.begin(), given.begin() + 2);
-  if (strides.size() != n || dilations.size() != n || pads.size() != 2 * n ||
-      more.size() != n || given.size() != n)
-    return node.refuse(
-        "its strides, dilations, pads or output shape are not valid");
+  if (auto fault = windowFault(node.file, n, (1 << 24) - 1))
+    return node.refuse(fault->reason, fault->remedy);
+  if (given.size() != n)
+    return node.refuse(formatv("its output_shape is {0}", describe(given)),
+                       formatv("leave it out, or write {0} sizes", n));
   Shape out(n);
   for (unsigned i = 0; i < n; ++i) {
     int64_t span = (kernel[i + 2] - 1) * dilations[i] + 1;

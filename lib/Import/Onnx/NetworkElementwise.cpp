@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementwise arithmetic and activations of the network. No folding is done
 // here.
+#include "Asked.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cfloat>
@@ -41,7 +42,8 @@ TensorRef importer::emitBinaryTensors(NodeContext &node, StringRef op,
   std::optional<Shape> shape = broadcast(a->shape, b->shape);
   if (!shape) {
     node.refuse(formatv("its inputs' shapes {0} and {1} do not broadcast",
-                        describe(a->shape), describe(b->shape)));
+                        describe(a->shape), describe(b->shape)),
+                toBroadcast(a->shape, b->shape));
     return nullptr;
   }
   size_t rank = shape->size();

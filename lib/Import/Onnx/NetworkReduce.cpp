@@ -2,6 +2,7 @@
 // Operations of the network that reduce axes. Reductions are pools: the reduced
 // axes are placed next to each other and become the width of an image. Also
 // softmax, layer normalizations and arg max.
+#include "Asked.h"
 #include "Network.h"
 #include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,7 +26,8 @@ LogicalResult network::reduce(NodeContext &node) {
   for (int64_t axis : *axes) {
     if (axis < -rank || axis >= rank)
       return node.refuse(
-          formatv("its axis {0} is out of range for rank {1}", axis, rank));
+          formatv("its axis {0} is out of range for rank {1}", axis, rank),
+          toNameAxis(rank));
     gone[axis + (axis < 0 ? rank : 0)] = true;
   }
   if (axes->empty() && node.getInt("noop_with_empty_axes", 0) != 0)

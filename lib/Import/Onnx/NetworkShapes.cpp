@@ -2,6 +2,7 @@
 // Operations of the network that move elements without computing: on constants
 // they are done here (also after a quantizer, whose channel axis then moves
 // along).
+#include "Asked.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -77,7 +78,8 @@ LogicalResult network::flatten(NodeContext &node) {
   int64_t axis = node.getInt("axis", 1), rank = int64_t(from.size());
   if (axis < -rank || axis > rank)
     return node.refuse(
-        formatv("its axis {0} is out of range for rank {1}", axis, rank));
+        formatv("its axis {0} is out of range for rank {1}", axis, rank),
+        toNameAxis(rank));
   if (axis < 0)
     axis += rank;
   Shape two = {1, 1};
@@ -167,7 +169,10 @@ LogicalResult network::transposeOp(NodeContext &node) {
   if (sorted != identity)
     return node.refuse(
         formatv("its perm {0} is not a permutation of the {1} axes",
-                describe(permutation), rank));
+                describe(permutation), rank),
+        formatv("name each axis once: write perm = {0}, in the order that is "
+                "meant",
+                describe(identity)));
   if (permutation == identity)
     return passThrough(node, x);
   if (x->isConstant())

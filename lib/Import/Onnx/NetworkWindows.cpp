@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations of the network over sliding windows, and batch normalization: all
 // channels-last. A one-dimensional signal becomes an image of height 1.
+#include "Asked.h"
 #include "Network.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -39,48 +40,29 @@ LogicalResult importer::checkImage(NodeContext &node, const TensorRef &x) {
   return success();
 }
 
-/// Sizes that ONNX allows to be absent, checked in number and range.
-static std::optional<std::vector<int64_t>>
-sizes(const Node &node, StringRef name, size_t count, int64_t fallback,
-      int64_t least, std::string &error) {
-  auto values = node.getInts(name);
-  if (!values)
-    return std::vector<int64_t>(count, fallback);
-  bool good = values->size() == count && llvm::all_of(*values, [&](int64_t v) {
-                return v >= least && v <= (int64_t(1) << 30);
-              });
-  if (good)
-    return values;
-  error = formatv("its {0} are {1}; {2} values of at least {3} are needed",
-                  name, describe(*values), count, least);
-  return std::nullopt;
-}
-
 static std::optional<WindowSpec>
 window(NodeContext &node, ArrayRef<int64_t> spatial, ArrayRef<int64_t> kernel) {
   size_t n = spatial.size();
-  std::string error;
-  auto strides = sizes(node.file, "strides", n, 1, 1, error);
-  auto dilations = sizes(node.file, "dilations", n, 1, 1, error);
-  auto pads = sizes(node.file, "pads", 2 * n, 0, 0, error);
-  std::string mode = node.getString("auto_pad", "NOTSET");
-  if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" &&
-      mode != "SAME_LOWER")
-    error = formatv("its auto_pad is '{0}'", mode);
-  if (!error.empty()) {
-    node.refuse(error);
+  if (auto fault = windowFault(node.file, n, 1 << 30)) {
+    node.refuse(fault->reason, fault->remedy);
     return std::nullopt;
   }
+  auto list = [&](StringRef name, size_t count, int64_t fallback) {
+    return node.getInts(name).value_or(Shape(count, fallback));
+  };
+  Shape strides = list("strides", n, 1), dilations = list("dilations", n, 1),
+        pads = list("pads", 2 * n, 0);
+  std::string mode = node.getString("auto_pad", "NOTSET");
   bool ceil = node.getInt("ceil_mode", 0) != 0;
   WindowSpec w;
   w.kernel = w.strides = w.dilations = w.out = {1, 1};
   w.low = w.high = {0, 0};
   for (size_t i = 0; i < n; ++i) {
     size_t a = i + 2 - n; // H is skipped in one dimension
-    int64_t size = spatial[i], k = kernel[i], s = (*strides)[i],
-            d = (*dilations)[i], span = (k - 1) * d + 1;
-    int64_t low = mode == "NOTSET" ? (*pads)[i] : 0;
-    int64_t high = mode == "NOTSET" ? (*pads)[i + n] : 0;
+    int64_t size = spatial[i], k = kernel[i], s = strides[i], d = dilations[i],
+            span = (k - 1) * d + 1;
+    int64_t low = mode == "NOTSET" ? pads[i] : 0;
+    int64_t high = mode == "NOTSET" ? pads[i + n] : 0;
     if (mode.starts_with("SAME")) {
       int64_t out = (size + s - 1) / s;
       int64_t total = std::max<int64_t>((out - 1) * s + span - size, 0);
@@ -204,10 +186,9 @@ LogicalResult network::maxPool(NodeContext &node) {
   if (node.outputUsed(1))
     return node.refuse("its second output (indices) is used",
                        "only the values are supported");
-  std::string error;
-  auto kernel = sizes(node.file, "kernel_shape", x->rank() - 2, 0, 1, error);
-  if (!kernel || kernel->front() == 0)
-    return node.refuse(error.empty() ? "its kernel_shape is missing" : error);
+  auto kernel = node.getInts("kernel_shape");
+  if (!kernel)
+    return node.refuse("its kernel_shape is missing");
   std::optional<WindowSpec> w = window(node, spatialOf(*x), *kernel);
   if (!w)
     return failure();
@@ -274,10 +255,9 @@ LogicalResult network::averagePool(NodeContext &node) {
   TensorRef x = node.input(0);
   if (failed(checkImage(node, x)) || failed(node.requireReal(0)))
     return failure();
-  std::string error;
-  auto kernel = sizes(node.file, "kernel_shape", x->rank() - 2, 0, 1, error);
-  if (!kernel || kernel->front() == 0)
-    return node.refuse(error.empty() ? "its kernel_shape is missing" : error);
+  auto kernel = node.getInts("kernel_shape");
+  if (!kernel)
+    return node.refuse("its kernel_shape is missing");
   std::optional<WindowSpec> w = window(node, spatialOf(*x), *kernel);
   if (!w)
     return failure();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The importer's entry: a file, or a model in memory.
 #include "rhizome/Import/OnnxImport.h"
+#include "Asked.h"
 #include "Dynamic.h"
 #include "Walk.h"
 #include "rhizome/Import/OnnxAnew.h"
@@ -14,38 +15,10 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::importer;
 
-/// What to say of dimensions after the first that the file leaves open and
-/// nobody gave; "" if there are none.
-static std::string openDimensions(const Graph &graph,
-                                  const ImportOptions &options) {
-  for (const onnx::ValueInfoProto *input : graph.inputs) {
-    const auto &dims = input->type().tensor_type().shape().dim();
-    if (options.shapes.count(input->name()))
-      continue;
-    std::string names, sizes;
-    for (auto [axis, dim] : llvm::enumerate(dims)) {
-      const bool isOpen = !dim.has_dim_value() || dim.dim_value() <= 0;
-      if (isOpen && axis > 0)
-        names += (names.empty() ? "" : ", ") +
-                 (dim.dim_param().empty() ? "axis " + std::to_string(axis)
-                                          : dim.dim_param());
-      sizes += (axis ? "," : "") + std::to_string(!isOpen ? dim.dim_value()
-                                                  : axis  ? 64
-                                                          : 1);
-    }
-    if (!names.empty())
-      return llvm::formatv("{0} of the input '{1}' {2} not given and taken as "
-                           "1: give sizes, such as --shape {1}={3}",
-                           names, input->name(),
-                           StringRef(names).contains(',') ? "were" : "was",
-                           sizes);
-  }
-  return "";
-}
-
-static OwningOpRef<ModuleOp>
-importBytes(MLIRContext *context, StringRef bytes, StringRef directory,
-            const ImportOptions &options, bool anew, Refusals &refusals) {
+static OwningOpRef<ModuleOp> importBytes(MLIRContext *context, StringRef bytes,
+                                         StringRef directory,
+                                         const ImportOptions &options,
+                                         bool anew, Refusals &refusals) {
   const size_t before = refusals.size();
   std::unique_ptr<Graph> graph = readGraph(bytes, options.limits, refusals);
   if (!graph)
@@ -70,7 +43,7 @@ importBytes(MLIRContext *context, StringRef bytes, StringRef directory,
   if (refusals.size() == before)
     return module;
   // Shapes that do not fit may follow from these.
-  std::string open = openDimensions(*graph, options);
+  std::string open = toGiveDimensions(*graph, options);
   for (size_t i = before; i < refusals.size() && !open.empty(); ++i)
     if (refusals[i].remedy.empty())
       refusals[i].remedy = open;

@@ -5,6 +5,7 @@
 // host takes it if it can), or refuses it for good. A declined attempt has no
 // effect: its results are dropped and what it built is dead code.
 #include "Placement.h"
+#include "Asked.h"
 #include "Bounds.h"
 #include "Host.h"
 #include "Network.h"
@@ -163,6 +164,9 @@ static void settle(NodeContext &node, const OnnxOperation *operation,
            "failure without a reason");
     giveUnknown(node);
   }
+  for (Refusal &refusal : node.refusals)
+    if (refusal.remedy.empty())
+      refusal.remedy = askedByOnnx(node);
   llvm::append_range(refusals, node.refusals);
 }
 
