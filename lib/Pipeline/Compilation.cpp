@@ -31,6 +31,7 @@ using namespace rhizome;
 using namespace rhizome::pipeline;
 using namespace rhizome::model;
 using namespace rhizome::planbuild;
+using llvm::formatv;
 
 static std::vector<std::string> notesOf(const IntegerizeStats &stats) {
   std::vector<std::string> notes;
@@ -39,9 +40,9 @@ static std::vector<std::string> notesOf(const IntegerizeStats &stats) {
     saturated += s.saturated;
     elements += s.elements;
     if (s.saturated)
-      notes.push_back(llvm::formatv("{0} of {1} elements of '{2}' are "
-                                    "saturated to the number format",
-                                    s.saturated, s.elements, s.tensor));
+      notes.push_back(formatv("{0} of {1} elements of '{2}' are "
+                              "saturated to the number format",
+                              s.saturated, s.elements, s.tensor));
   }
   if (2 * saturated > elements)
     notes.push_back("most constants lie outside the number format: if the file "
@@ -273,14 +274,14 @@ void Compilation::notePlan() {
   for (const PlannedNode &node : plan->nodes)
     for (const auto &[kind, share] : node.utilization)
       if (share > 1 && request.acceptNearest)
-        result.notes.push_back(llvm::formatv(
+        result.notes.push_back(formatv(
             "{0} does not fit: it needs {1:f1} % of the {2} that it may use "
             "of its {3}",
             node.name, 100 * share, llvm::StringRef(kind).upper(),
             node.device));
   const double frameUs = plan->predicted.latencyUs + plan->tasks.outsideUs();
   if (plan->tasks.keptByHost() && goal.throughput * frameUs > 1e6)
-    result.notes.push_back(llvm::formatv(
+    result.notes.push_back(formatv(
         "with the copies over this link a frame takes {0:f1} us: fewer than "
         "the goal's {1} frames per second",
         frameUs, rateText(goal.throughput)));
@@ -289,7 +290,7 @@ void Compilation::notePlan() {
   for (const PlannedCopy &copy : plan->tasks.copies)
     slowest = std::max(slowest, copy.us - double(host.link.latencyNs) * 1e-3);
   if (targets.board && slowest * plan->predicted.throughputPerS > 1e6)
-    result.notes.push_back(llvm::formatv(
+    result.notes.push_back(formatv(
         "the host's link {0} takes {1} us to copy a frame: {2} of the {3} "
         "frames per second come over it",
         plan->tasks.link, llvm::format("%.3g", slowest),
@@ -329,21 +330,20 @@ Status Compilation::waitForStates(explore::Goal &wanted) {
   if (left <= 0)
     return Failure(
         Failure::Kind::Infeasible,
-        llvm::formatv("the host keeps '{0}' from frame to frame, so that a "
-                      "frame begins when the one before has ended; the host "
-                      "and copies alone take {1:f1} us of it, which leaves "
-                      "less than {2} frames per second",
-                      kept->name, tasks.outsideUs(),
-                      rateText(wanted.throughput)),
-        llvm::formatv("ask for less than {0} frames per second",
-                      rateText(1e6 / tasks.outsideUs())));
+        formatv("the host keeps '{0}' from frame to frame, so that a "
+                "frame begins when the one before has ended; the host "
+                "and copies alone take {1:f1} us of it, which leaves "
+                "less than {2} frames per second",
+                kept->name, tasks.outsideUs(), rateText(wanted.throughput)),
+        formatv("ask for less than {0} frames per second",
+                rateText(1e6 / tasks.outsideUs())));
   if (wanted.latency <= 0 || left < wanted.latency)
     wanted.latency = left;
   result.notes.push_back(
-      llvm::formatv("the host keeps '{0}' from frame to frame, so that a frame "
-                    "begins when the one before has ended: {1} frames per "
-                    "second leave {2:f1} us for the device",
-                    kept->name, rateText(wanted.throughput), left * 1e6));
+      formatv("the host keeps '{0}' from frame to frame, so that a frame "
+              "begins when the one before has ended: {1} frames per "
+              "second leave {2:f1} us for the device",
+              kept->name, rateText(wanted.throughput), left * 1e6));
   return Done();
 }
 
@@ -398,7 +398,7 @@ Compilation::exploreClocks(const explore::Goal &wanted,
       place.context.clockMhz = mhz;
     if (request.progress)
       request.progress(
-          llvm::formatv("explore at {0} MHz", llvm::format("%g", mhz)).str());
+          formatv("explore at {0} MHz", llvm::format("%g", mhz)).str());
     FailureOr<explore::Result> found =
         explore::explore(network(), wanted, places, steering);
     if (mlir::failed(found)) {
@@ -432,7 +432,7 @@ Compilation::exploreClocks(const explore::Goal &wanted,
       isBetterAt(eighths);
   request.clockMhz = clockAt(bestAt);
   if (bestAt < 8)
-    result.notes.push_back(llvm::formatv(
+    result.notes.push_back(formatv(
         "{0} MHz serves the goal better than {1} MHz: circuits with longer "
         "cycles take fewer of them",
         llvm::format("%g", clockAt(bestAt)), llvm::format("%g", top)));
@@ -529,11 +529,36 @@ Status Compilation::holdWeights(const explore::Goal &wanted) {
   return failure;
 }
 
+/// A plan that names nodes of another network is refused once, not node by
+/// node.
+static Refusals asPlanOfAnother(const CompileRequest &request,
+                                func::FuncOp network, const Refusals &refused) {
+  if (request.plan.empty())
+    return refused;
+  llvm::Expected<Plan> planned = planAt(request.plan);
+  const std::string own = modelNameOf(request);
+  if (!planned || (!planned->kernel && planned->model == own)) {
+    llvm::consumeError(planned.takeError());
+    return refused;
+  }
+  llvm::StringSet<> names;
+  network.walk([&](Operation *op) { names.insert(osa::nodeName(op)); });
+  for (const Refusal &refusal : refused)
+    if (!names.contains(refusal.node))
+      return {{"", "",
+               formatv("'{0}' is a plan of the {1} '{2}', not of '{3}', which "
+                       "has no node '{4}'",
+                       request.plan, planned->kernel ? "kernel" : "network",
+                       planned->model, own, refusal.node),
+               formatv("give a plan of '{0}', or leave --plan out", own)}};
+  return refused;
+}
+
 Status Compilation::explore() {
   llvm::append_range(result.notes, targets.notes);
   if (const size_t places = targets.places.places.size();
       request.maxNodes && *request.maxNodes > int64_t(places))
-    result.notes.push_back(llvm::formatv(
+    result.notes.push_back(formatv(
         "--max-nodes {0} is more than there are: the network is for {1} "
         "device{2}",
         *request.maxNodes, places, places == 1 ? "" : "s"));
@@ -572,7 +597,8 @@ Status Compilation::explore() {
     return Failure(Failure::Kind::Internal,
                    "exploration fails: " + diagnostics.take());
   if (!found->refused.empty())
-    return Failure(Failure::Kind::Unsupported, found->refused);
+    return Failure(Failure::Kind::Unsupported,
+                   asPlanOfAnother(request, network(), found->refused));
   if (llvm::Error error = checkFifos(steering, *found))
     return failed(Failure::Kind::Input, std::move(error));
   result.exploreSeconds =

@@ -3,6 +3,7 @@
 hardware, whatever the names of the model's nodes; options are named by keys."""
 import hashlib
 import json
+import re
 
 import framework
 import networks
@@ -96,6 +97,19 @@ def plans(suite):
                 == [("classifier.10", 3), ("features.3", 2)],
                 f"the plan says what is shared out: {splits}")
     keys(suite)
+    of_another(suite)
+
+
+def of_another(suite):
+    """A plan of another network is refused once, with the names of both."""
+    result = suite.run("explore", DIGITS, "--cluster", "ku060x2", "--plan",
+                       suite.work / "first.rhz")
+    suite.check(result.status == 1 and result.err.count("error:") == 1
+                and re.search(r"is a plan of the network '\S+', not of "
+                              rf"'{DIGITS.stem}', which has no node", result.err)
+                and f"remedy: give a plan of '{DIGITS.stem}', or leave --plan out"
+                in result.err, f"a plan of another network: {result.message[:200]}",
+                result.command)
 
 
 def keys(suite):
