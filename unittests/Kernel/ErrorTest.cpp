@@ -19,6 +19,38 @@ static std::string messagesOf(const std::string &text) {
   return out;
 }
 
+/// What follows from a part that cannot be read is no error of its own.
+TEST(Errors, OneCauseIsOneError) {
+  const std::pair<const char *, const char *> wrong[] = {
+      {"REAL(3) :: a(4), B(4)\nREAL(8) :: c(4), d(4)\nb = a + c\nd = b\n",
+       "1:6: error: expected the kind 4 or 8"},
+      {"REAL(8), ALLOCATABLE :: a(4)\nREAL(8) :: c(4)\nc = a\n",
+       "1:10: error: expected DIMENSION"},
+      {"REAL(3) :: a(4), b(4)\nREAL(8) :: c(4)\nb = a + c\nc = b\n",
+       "1:6: error: expected the kind 4 or 8"},
+      {"REAL(8) :: a(0:3), b(4)\nb = a\n", "1:15: error: expected ','"},
+      {"REAL(8), INTENT(OT) :: a(4), b(4)\nREAL(8) :: c(4)\nb = a\nc = b\n",
+       "1:17: error: expected IN"},
+      {"var input a : [4\nvar output b : [4]\nb = a\n",
+       "1:17: error: expected an extent"},
+      {"type m : [8 8\nvar input a : m\nvar output b : m\nb = a + a\n",
+       "1:14: error: expected an extent"},
+      {"type m : [0]\nvar input a : m\nvar output b : m\nb = a\n",
+       "1:10: error: an extent is 0"},
+      {"var input a : [4]\nvar output b : [4]\nvar output c : [4]\n"
+       "b = (a + a\nc = b\n",
+       "4:11: error: expected ')'"},
+      {"var input a : [4\nvar output b : [2 4]\nb[0,i] = a[i]\n"
+       "b[1,i] = 1\n",
+       "1:17: error: expected an extent"},
+  };
+  for (const auto &[text, message] : wrong) {
+    std::string errors = messagesOf(text);
+    EXPECT_TRUE(llvm::StringRef(errors).contains(message)) << errors;
+    EXPECT_EQ(llvm::StringRef(errors).count(": error: "), 1u) << errors;
+  }
+}
+
 TEST(Errors, TwentyWrongPrograms) {
   const std::string head = "var input S : [3 3]\nvar input u : [3 4]\n"
                            "var output v : [3 4]\n";

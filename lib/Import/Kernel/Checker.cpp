@@ -93,8 +93,7 @@ void Checker::declareTypes() {
                                                     "' is declared twice");
       d.other = found->second.second, d.note = "first here";
     }
-    if (std::optional<Shape> shape = shapeOf(one.type))
-      types[one.name] = {*shape, one.at};
+    types[one.name] = {one.isUnread ? std::nullopt : shapeOf(one.type), one.at};
   }
 }
 
@@ -171,7 +170,9 @@ void Checker::declare(const syntax::Declaration &declaration) {
     d.other = program.variables[old].at, d.note = "first here";
     return;
   }
-  std::optional<Shape> shape = shapeOf(declaration.type);
+  std::optional<Shape> shape;
+  if (!declaration.isUnread)
+    shape = shapeOf(declaration.type);
   state.known = shape.has_value();
   variable.extents = shape.value_or(Shape());
   variable.columnMajor = declaration.isFortran;
@@ -262,6 +263,9 @@ void Checker::inferRoles() {
                                                : Role::Output;
   for (size_t v = 0; v < states.size(); ++v)
     states[v].complete = program.variables[v].isInput();
+  for (llvm::StringRef target : file.unreadTargets)
+    if (int v = find(target); v >= 0)
+      states[v].complete = states[v].isAssigned = true;
 }
 
 void Checker::finish() {
@@ -403,7 +407,8 @@ void Checker::assign(const syntax::Assignment &assignment) {
   current = &assignment;
   int target = find(assignment.target);
   bool good = checkTarget(target, assignment);
-  size_t errors = diagnostics.size();
+  size_t errors = diagnostics.size(),
+         parts = good ? states[target].parts.size() : 0;
   if (!good || !states[target].known) {
     // Its value may contain mistakes as well.
     if (!assignment.isIndexForm)
@@ -413,7 +418,10 @@ void Checker::assign(const syntax::Assignment &assignment) {
   } else {
     tensorAssignment(target, assignment);
   }
-  if (good && diagnostics.size() > errors)
+  // Of a value that is wrong here, or reads what was reported before.
+  if (good &&
+      (diagnostics.size() > errors || !states[target].isAssigned ||
+       (!states[target].complete && states[target].parts.size() == parts)))
     states[target].complete = states[target].isAssigned = true;
 }
 

@@ -38,7 +38,8 @@ private:
   Program program;
   std::vector<State> states; ///< of program.variables
   llvm::StringMap<int> names;
-  llvm::StringMap<std::pair<Shape, Place>> types;
+  /// Without a shape where the type is refused.
+  llvm::StringMap<std::pair<std::optional<Shape>, Place>> types;
   bool ignoreCase = false;
   Statement *statement = nullptr;
   const syntax::Assignment *current = nullptr;

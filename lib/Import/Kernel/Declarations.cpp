@@ -14,6 +14,43 @@ void Parser::add(Declaration declaration) {
   file.declarations.push_back(std::move(declaration));
 }
 
+void Parser::noteUnread() {
+  const size_t end = position;
+  position = itemStart;
+  const bool isFortran = atFortran();
+  Declaration one;
+  one.isUnread = true;
+  one.isFortran = isFortran;
+  auto addName = [&](const Token &token) {
+    one.at = token.at;
+    one.name = token.text;
+    if (token.isName() &&
+        !declared.contains(isFortran ? one.name.lower() : one.name.str()))
+      add(one);
+  };
+  if (isFortran) {
+    size_t first = itemStart;
+    while (first < end && !tokens[first].is("::"))
+      ++first;
+    int depth = 0;
+    for (size_t i = first + 1; i < end; ++i) {
+      depth += int(tokens[i].is("(")) - int(tokens[i].is(")"));
+      if (depth == 0)
+        addName(tokens[i]);
+    }
+  } else if (atName("var") && peek(1).isName()) {
+    take();
+    while ((atName("input") || atName("output")) && !peek(1).is(":"))
+      take();
+    addName(peek());
+  } else if (atName("type") && peek(1).isName()) {
+    file.types.push_back({peek(1).at, peek(1).text, Type(), true});
+  } else if (peek().isName()) {
+    file.unreadTargets.push_back(peek().text);
+  }
+  position = end;
+}
+
 Type Parser::type() {
   Type out;
   out.at = peek().at;

@@ -100,6 +100,7 @@ File Parser::run() {
       if (position == itemStart)
         take();
       skipToItem();
+      noteUnread();
     }
   }
   file.end = peek().at;

@@ -56,6 +56,9 @@ private:
   void skipToItem();
 
   void item();
+  /// Names of an item that failed, whose tokens end at the position, so that
+  /// its one mistake is reported once.
+  void noteUnread();
   void elements();
   void assignment();
   std::vector<Index> indexList(const llvm::Twine &what);

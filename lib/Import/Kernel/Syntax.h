@@ -80,12 +80,15 @@ struct Declaration {
   std::vector<std::pair<int64_t, int64_t>> halo; ///< empty: none declared
   Place haloAt;
   std::vector<Annotation> annotations;
+  /// It could not be read, which is reported: nothing more of its name is.
+  bool isUnread = false;
 };
 
 struct TypeName {
   Place at;
   llvm::StringRef name;
   Type type;
+  bool isUnread = false; ///< as of a declaration
 };
 
 struct Assignment {
@@ -108,6 +111,7 @@ struct File {
   std::vector<Declaration> declarations;
   std::optional<Elements> elements;
   std::vector<Assignment> assignments;
+  std::vector<llvm::StringRef> unreadTargets; ///< of assignments
   Place end;
 };
 
