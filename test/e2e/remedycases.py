@@ -281,6 +281,9 @@ CASES = {
         "simulate {package} --level functional --trace a.fst",
         "run {package} --driver cpu --no-check --check-every 3",
         "run {package} --driver cpu --key {key}",
+        "run {package} --driver cpu --stalls-in 5",
+        "run {package} --driver cpu --port {text}",
+        "run {unit} --stalls-out 5",
         "explore {module} --compile-from explore"],
     "numbers": [
         "explore {tiny} --number-format 'fixed<4,4>'", "explore {codes}",

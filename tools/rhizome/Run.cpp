@@ -303,6 +303,32 @@ static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
       ->option_text("N");
 }
 
+/// Refuses options that the driver would ignore.
+static void checkDriverOptions(const CLI::App &command,
+                               std::optional<DriverKind> given) {
+  static const struct {
+    const char *option;
+    std::vector<DriverKind> takenBy;
+    const char *names;
+  } options[] = {{"--port", {DriverKind::Uart}, "uart"},
+                 {"--baud", {DriverKind::Uart}, "uart"},
+                 {"--stalls-in", {DriverKind::Simulation}, "simulation"},
+                 {"--stalls-out", {DriverKind::Simulation}, "simulation"},
+                 {"--hostfile", {DriverKind::Mpi}, "mpi"},
+                 {"--platform", {DriverKind::OpenCl}, "opencl"},
+                 {"--program",
+                  {DriverKind::OpenCl, DriverKind::Xrt, DriverKind::Pynq},
+                  "opencl, xrt and pynq"},
+                 {"--card", {DriverKind::Xrt}, "xrt"}};
+  // Without --driver, a cluster's package takes udp, and others none.
+  const DriverKind driver = given.value_or(DriverKind::Udp);
+  for (const auto &[option, takenBy, names] : options)
+    if (command.count(option) && !llvm::is_contained(takenBy, driver))
+      throw CLI::ValidationError(
+          option, "of the drivers, it is for " + std::string(names) +
+                      " only; leave it out, or give --driver");
+}
+
 /// Elements through a kernel's package: on this CPU, or through its RTL.
 static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
                             const std::vector<std::string> &inputs,
@@ -324,6 +350,7 @@ static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
   request.stallsIn = given.driverOptions.stallsIn;
   request.stallsOut = given.driverOptions.stallsOut;
   const DriverKind driver = given.driver.value_or(DriverKind::Cpu);
+  checkDriverOptions(command, driver);
   if (driver == DriverKind::Cpu)
     return [request, json] { return runKernelPackage(request, json); };
   if (driver == DriverKind::Simulation)
@@ -458,6 +485,7 @@ void cli::addRun(CLI::App &app, Run &run) {
       };
       return;
     }
+    checkDriverOptions(*command, options->request.driver);
     options->request.inputs = dataOf(options->inputs, options->how);
     options->request.check = !options->noCheck;
     options->request.driverOptions.seed = options->request.seed;
