@@ -76,8 +76,7 @@ static std::string forWeights(const NodeContext &node, const Shape &from,
     return formatv("ONNX asks for weights {0}: write group = {1}", form,
                    channels / kernel[1]);
   if (isTransposed && kernel[0] == channels)
-    return formatv("ONNX asks that group divides the channels: write group = 1",
-                   form);
+    return "ONNX asks that group divides the channels: write group = 1";
   if (!isTransposed)
     wanted = kernel[0] % group ? kernel[1] : wanted;
   return formatv("ONNX asks for weights {0}: give an input {1}{2}", form,
@@ -184,8 +183,7 @@ static std::string ofProduct(const NodeContext &node) {
   if (node.op() == "Gemm") {
     if (a->rank() != 2 || b->rank() != 2)
       return "ONNX asks for two matrices: put a Flatten or a Reshape before "
-             "it, "
-             "or use MatMul";
+             "it, or use MatMul";
     int64_t inner = a->shape[node.getInt("transA", 0) ? 0 : 1];
     bool isTurned = node.getInt("transB", 0) != 0;
     if (b->shape[isTurned] != inner && b->shape[!isTurned] == inner)
