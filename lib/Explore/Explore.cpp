@@ -559,8 +559,8 @@ LogicalResult Pricing::batch(Result &result) {
       result.batch >= kMost)
     return success();
   // It is long to simulate, and later with its first frame: it is tried where
-  // it promises more than what promises miss, which the standing plan's has
-  // missed too, and frames are not too long.
+  // frames are not too long, and its promise is more than a tenth better than
+  // both the standing plan's promise and what that plan reached.
   constexpr double kWorth = 0.9;
   constexpr int64_t kLong = 60'000'000; // firings
   if (gen::firingsOf(result.nodes[0].design) > kLong)

@@ -408,16 +408,28 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   return Failure(Failure::Kind::Infeasible, std::move(refusals));
 }
 
-/// The unit that a plan has chosen, within what its goal allowed of the device.
+/// The unit that a plan has chosen, within what its goal allowed of the device;
+/// how fast it is follows from the choice, which may be edited.
 static rhizome::Result<std::unique_ptr<Built>>
 buildPlanned(const HardwareRequest &request, const planbuild::Targets &targets,
-             const explore::Goal *goal) {
+             std::optional<explore::Goal> goal) {
+  if (goal)
+    goal->throughput = goal->latency = 0;
   const ParallelKernel way = wayOf(request.options, request.unit);
   HardwareRequest chosen = request;
   chosen.options = way.options;
-  auto built = buildWay(chosen, way, targets, goal);
-  if (built && !(*built)->refusals.empty())
+  auto built = buildWay(chosen, way, targets, goal ? &*goal : nullptr);
+  if (!built)
+    return built;
+  if (!(*built)->refusals.empty())
     return Failure::refused(std::move((*built)->refusals));
+  const std::vector<int64_t> &asked = request.unit.borders;
+  if (!asked.empty() && (*built)->plan.kernel->choice.borders != asked)
+    return Failure(Failure::Kind::Input,
+                   "--plan: '" + request.plan +
+                       "' has borders that the memories' banks do not allow, "
+                       "or not one for each tensor",
+                   "leave kernel.choice.borders empty: []");
   return built;
 }
 
@@ -527,7 +539,7 @@ kernelcommands::buildHardware(const HardwareRequest &asked) {
     if (auto why = whyNotFor(*planned, request.plan, *kernel,
                              targets->devices[0].name))
       return *why;
-  auto chosen = planned ? buildPlanned(request, *targets, wanted)
+  auto chosen = planned ? buildPlanned(request, *targets, goal)
                         : chooseUnit(request, *kernel, *targets, wanted);
   if (!chosen)
     return chosen.failure();

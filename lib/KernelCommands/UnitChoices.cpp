@@ -52,29 +52,28 @@ ParallelKernel kernelcommands::wayOf(KernelOptions options,
   return way;
 }
 
+/// "'u' [64, 64], 'a' []".
+static std::string listOf(ArrayRef<PlannedTensor> tensors) {
+  std::string list;
+  for (const PlannedTensor &tensor : tensors) {
+    list += (list.empty() ? "'" : ", '") + tensor.name + "' [";
+    for (auto [i, size] : llvm::enumerate(tensor.shape))
+      list += (i ? ", " : "") + std::to_string(size);
+    list += "]";
+  }
+  return list;
+}
+
 /// Why tensors are not those of a plan, and what to do about it.
 static std::optional<std::pair<std::string, std::string>>
 findOther(ArrayRef<PlannedTensor> tensors, ArrayRef<PlannedTensor> planned) {
-  auto listOf = [](ArrayRef<PlannedTensor> tensors) {
-    std::string list;
-    for (const PlannedTensor &tensor : tensors)
-      list += (list.empty() ? "'" : ", '") + tensor.name + "'";
-    return list;
-  };
-  auto isOther = [](const PlannedTensor &a, const PlannedTensor &b) {
-    return a.name != b.name || a.shape != b.shape;
-  };
-  if (tensors.size() != planned.size() ||
-      llvm::any_of(llvm::zip_equal(tensors, planned), [&](auto pair) {
-        return isOther(std::get<0>(pair), std::get<1>(pair));
-      }))
-    return std::pair("the tensors " + listOf(planned) +
-                         ", and those of this kernel are " + listOf(tensors) +
-                         ", or have other shapes",
+  const std::string own = listOf(tensors), its = listOf(planned);
+  if (own != its)
+    return std::pair("is of a kernel with " + its + "; this one has " + own,
                      std::string("give the kernel that it was made of"));
   for (auto [tensor, of] : llvm::zip_equal(tensors, planned))
     if (tensor.format != of.format)
-      return std::pair("'" + of.name + "' in " + of.format.str() +
+      return std::pair("has '" + of.name + "' in " + of.format.str() +
                            ", and in this kernel it is in " +
                            tensor.format.str(),
                        "give --numbers '" + of.format.str() +
@@ -106,7 +105,7 @@ std::optional<Failure> kernelcommands::whyNotFor(const Plan &plan,
        {std::pair(&parts.inputs, &plan.kernel->inputs),
         std::pair(&parts.outputs, &plan.kernel->outputs)})
     if (auto other = findOther(tensorsOf(kernel, *values), *tensors))
-      return refuse("has " + other->first, other->second);
+      return refuse(other->first, other->second);
   const UnitChoice &choice = plan.kernel->choice;
   if (!choice.nests.empty() && choice.nests.size() != parts.nests.size())
     return refuse("chooses for " + std::to_string(choice.nests.size()) +

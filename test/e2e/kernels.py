@@ -714,11 +714,23 @@ def kernel_plans(suite):
                     files_of(first) == files_of(second),
                     f"{kernel}: --plan gives the same package {result.message}",
                     result.command)
+    # One that is slower than its goal was: the choice decides.
+    target = (*fixed, "--device", "xczu3eg")
+    compiled("convolution", first, *target, "--goal", "throughput=100000/s")
+    plan = json.loads((first / "plan.json").read_text())
+    plan["kernel"]["choice"] |= {"nests": [], "sums": [], "borders": []}
+    edited = suite.work / "edited.json"
+    edited.write_text(json.dumps(plan))
+    result = compiled("convolution", second, *target, "--plan", edited)
+    built = json.loads((second / "plan.json").read_text())
+    suite.check(result.status == 0 and
+                built["predicted"]["throughput_per_s"] < 100000,
+                f"a plan without its copies {result.message}", result.command)
+    compiled("heat", first, *target, "--words", "3", "--clock-mhz", "150")
     # An edited choice: what the plan describes beside it is not read.
     plan = json.loads((first / "plan.json").read_text())
     plan["kernel"]["choice"] |= {"lanes": 2, "words": 1, "borders": [],
                                  "stages": 1}
-    edited = suite.work / "edited.json"
     edited.write_text(json.dumps(plan))
     zynq = (*fixed, "--device", "xczu3eg")
     result = compiled("heat", second, *zynq, "--plan", edited)
@@ -750,6 +762,8 @@ def kernel_plans(suite):
     for edit, reason in (({"lanes": 65}, "kernel.choice.lanes"),
                          ({"words": 4, "borders": [3, 1, 4]},
                           "3 does not divide the 4 words"),
+                         ({"borders": [1]}, "leave kernel.choice.borders "
+                          "empty"),
                          ({"residents": ["nobody"]}, "reads no 'nobody'"),
                          ({"nests": [{"name": "", "order": [], "copies": [],
                                       "datapath": 0}] * 9},

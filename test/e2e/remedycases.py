@@ -371,6 +371,8 @@ CASES = {
         "run {package} --driver udp", "run {package} --driver mpi -n 1",
         "run {package} --driver cpu --serve --input {images}",
         "simulate {unit} --level functional", "run {unit} --driver uart",
+        "explore {kernel_file} --numbers fixed<8,24> --plan {unit}",
+        "explore {kernel_file} --numbers half --device xcu280 --plan {unit}",
         "simulate {unit} --memory-error u", "simulate {system} --memory-error "
         "foo", "simulate {unit} --numbers half", "synth {package} --tool vivado",
         "trace {tiny} --model {tiny} --data {images}", "compile {package}",

@@ -51,7 +51,7 @@ std::optional<WindowFault> importer::windowFault(const Node &node, size_t axes,
   return std::nullopt;
 }
 
-/// "[N, 2, H, W]".
+/// "[1, 2, H, W]".
 static std::string image(int64_t channels, size_t rank) {
   return formatv("[1, {0}{1}]", channels,
                  rank == 3   ? ", L"

@@ -318,9 +318,8 @@ void Sorter::index() {
         refusals.push_back(
             {all[i].name, all[i].writtenOp().str(),
              formatv("the tensor '{0}' is produced twice", output),
-             formatv("rename this output, and the inputs that mean it: every "
-                     "tensor of a model has a name of its own",
-                     output)});
+             "rename this output, and the inputs that mean it: every tensor of "
+             "a model has a name of its own"});
   needs.resize(all.size());
   for (size_t i = 0; i < all.size(); ++i)
     for (const std::string &input : all[i].proto.input()) {
