@@ -240,8 +240,9 @@ Expected<Plan> planbuild::planAt(const std::string &path) {
     return text.takeError();
   Expected<Plan> plan = parsePlan(*text);
   if (!plan)
-    return createStringError("'%s' cannot be used: %s", file.c_str(),
-                             toString(plan.takeError()).c_str());
+    return createStringError("--plan: '%s' cannot be used: %s; remedy: give a "
+                             "plan.json or a package of this version",
+                             file.c_str(), toString(plan.takeError()).c_str());
   return plan;
 }
 

@@ -37,7 +37,7 @@ MISTAKES = (
      "'--device' and '--board' cannot be combined"),
     ("max-nodes: many", 1, "--max-nodes"),
     ("json: true", 1, "'compile' has no option 'json'"),
-    ("steer: nowhere.yaml", 1, "--steer: File does not exist"),
+    ("steer: nowhere.yaml", 1, "--steer: 'nowhere.yaml': there is no such file; check the path"),
     ("goal: {lut: {a: 1}}", 1, "'goal' is not a single value"),
     ("goal: [", 2, ""),
 )

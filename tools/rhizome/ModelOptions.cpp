@@ -3,6 +3,7 @@
 #include "Quantization.h"
 #include "rhizome/Model/TensorFormat.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -234,4 +235,16 @@ void cli::addLevel(CLI::App &command, Level &level, bool boards) {
           "what computes: " + text)
       ->option_text(boards ? "functional|rtl|cluster|board|netlist|bitstream"
                            : "functional|rtl|float");
+}
+
+std::string cli::faultOfPath(const std::string &path) {
+  return llvm::sys::fs::exists(path)
+             ? ""
+             : "'" + path + "': there is no such file; check the path";
+}
+
+std::string cli::faultOfFile(const std::string &path) {
+  return llvm::sys::fs::is_directory(path)
+             ? "'" + path + "' is a folder; name a file"
+             : faultOfPath(path);
 }

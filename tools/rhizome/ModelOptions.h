@@ -29,4 +29,9 @@ std::vector<model::DataRequest> dataOf(const std::vector<std::string> &paths,
 /// Adds --level: whether the CPU path or simulated hardware computes or, with
 /// `boards`, a board.
 void addLevel(CLI::App &command, evaluate::Level &level, bool boards);
+/// For an option's check: what is wrong with the path of a file; "" if it is
+/// there.
+std::string faultOfFile(const std::string &path);
+/// The same of a file or a folder.
+std::string faultOfPath(const std::string &path);
 } // namespace rhizome::cli

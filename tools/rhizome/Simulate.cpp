@@ -191,7 +191,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       ->add_option("--hostfile", request.hostfile,
                    "level cluster: mpirun's hostfile; the package needs the "
                    "same path on all hosts")
-      ->check(CLI::ExistingFile)
+      ->check(faultOfFile)
       ->option_text("FILE");
   CLI::Option *fourState =
       command->add_flag("--four-state", request.fourState,

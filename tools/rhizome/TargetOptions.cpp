@@ -53,14 +53,14 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
           .add_option("--steer", request.steer,
                       "a .yaml file that pins generators, options, cuts and "
                       "places by the model's nodes")
-          ->check(CLI::ExistingFile)
+          ->check(faultOfFile)
           ->option_text("FILE");
   command
       .add_option("--plan", request.plan,
                   "a plan.json, or a package, edited or not: its options, cuts "
                   "and places, or a kernel's choice of copies, stages, lanes, "
                   "words and units, within the resources that its goal allowed")
-      ->check(CLI::ExistingPath)
+      ->check(faultOfPath)
       ->option_text("FILE")
       ->excludes(steer);
   command
@@ -97,7 +97,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       .add_option("--constraints", request.constraints,
                   "a DOSA constraint file: its goal, shapes, device type and "
                   "number format")
-      ->check(CLI::ExistingFile)
+      ->check(faultOfFile)
       ->option_text("FILE")
       ->excludes(goal)
       ->excludes(device)
