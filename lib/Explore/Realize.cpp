@@ -210,21 +210,24 @@ void Realizer::select(const Run &run, ArrayRef<std::pair<int, int>> stages,
     it->second.offers.push_back(&offer);
     it->second.taken.push_back(first);
   }
+  int units = 0;
   for (auto &[unit, sharing] : shared) {
     const Generator *generator = findGenerator(sharing.offers[0]->generator);
     node.selections[sharing.selection] = {
         gen::Region::joined(sharing.regions),
         generator->join(sharing.regions, sharing.offers, menu.device(kind)),
         node.selections[sharing.selection].die};
+    if (sharing.taken.size() < 2)
+      continue;
     for (size_t mine : sharing.taken) {
       std::vector<std::string> others;
       for (size_t other : sharing.taken)
         if (other != mine)
           others.push_back(node.taken[other].id.node);
-      if (!others.empty())
-        node.taken[mine].summary +=
-            ", one unit with " + llvm::join(others, ", ");
+      node.taken[mine].summary += ", one unit with " + llvm::join(others, ", ");
+      node.taken[mine].shared = units;
     }
+    ++units;
   }
   int64_t slowest = 0;
   for (const Selection &s : node.selections)

@@ -57,6 +57,8 @@ static void recordNode(OpBuilder &b, const NodeResult &node, Location loc) {
     choice.addAttribute("unit", b.getI64IntegerAttr(taken.unit));
     if (taken.die > 0)
       choice.addAttribute("die", b.getI64IntegerAttr(taken.die));
+    if (taken.shared >= 0)
+      choice.addAttribute("shared", b.getI64IntegerAttr(taken.shared));
     b.create(choice);
   }
 }
@@ -410,6 +412,7 @@ Result readDesigns(flow::PlanOp plan, func::FuncOp network) {
       taken.position = int(choice.getPosition());
       taken.unit = int(choice.getUnit());
       taken.die = int(choice.getDie());
+      taken.shared = int(choice.getShared());
       node.taken.push_back(std::move(taken));
     }
     for (auto image : op.getBody().getOps<flow::ImageOp>()) {

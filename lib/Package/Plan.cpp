@@ -227,6 +227,8 @@ void print(json::OStream &os, const PlannedNode &node) {
           os.attribute("interval_cycles", op.intervalCycles);
           if (!op.die.empty())
             os.attribute("die", op.die);
+          if (op.shared >= 0)
+            os.attribute("shared_unit", op.shared);
         });
     });
     os.attributeArray("actors", [&] {

@@ -92,7 +92,8 @@ static bool fromJSON(const json::Value &value, PlannedOperation &o,
          map.map("nth", o.nth) && map.map("generator", o.generator) &&
          map.map("option", o.option) && map.mapOptional("text", o.text) &&
          map.map("interval_cycles", o.intervalCycles) &&
-         map.mapOptional("die", o.die);
+         map.mapOptional("die", o.die) &&
+         map.mapOptional("shared_unit", o.shared);
 }
 
 static bool fromJSON(const json::Value &value, PlannedDie &d, json::Path path) {

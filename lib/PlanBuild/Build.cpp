@@ -365,7 +365,7 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   for (const explore::Taken &one : taken)
     node.operations.push_back({one.id.node, one.id.op, one.id.nth,
                                one.generator, one.key.text(), one.summary,
-                               one.busyCycles});
+                               one.busyCycles, "", one.shared});
 
   func::FuncOp network = result.function;
   FunctionType type = network.getFunctionType();

@@ -246,11 +246,11 @@ Expected<Plan> planbuild::planAt(const std::string &path) {
   return plan;
 }
 
-/// Whether operations of the plan share a unit, which their texts say.
+/// Whether operations of the plan take turns on a unit.
 static bool sharesUnits(const Plan &plan) {
   return llvm::any_of(plan.nodes, [](const PlannedNode &node) {
     return llvm::any_of(node.operations, [](const PlannedOperation &op) {
-      return StringRef(op.text).contains(", one unit with ");
+      return op.shared >= 0;
     });
   });
 }

@@ -164,6 +164,9 @@ struct Taken {
   int position = 0;         ///< in the order along the devices
   int die = 0;              ///< of its device
   int unit = 0;             ///< the index among equal shared units
+  /// Operations of a node with the same number take turns on one unit; -1: it
+  /// has a unit of its own.
+  int shared = -1;
   int64_t trips = 1;        ///< of a frame through it
   gen::Resources apart{};   ///< of units for each trip, if there are several
 };

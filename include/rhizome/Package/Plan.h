@@ -135,6 +135,9 @@ struct PlannedOperation {
   std::string text;      ///< for people, "PE 4 × SIMD 9, in DSPs"
   int64_t intervalCycles = 0;
   std::string die{}; ///< "" on a device with one
+  /// Operations of a node with the same number take turns on one unit; -1: it
+  /// has a unit of its own.
+  int64_t shared = -1;
   bool operator==(const PlannedOperation &) const = default;
 };
 

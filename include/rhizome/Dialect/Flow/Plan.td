@@ -206,7 +206,8 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
     `generator`, alone or with the operations around it that have the same one.
     `position` is its place along the devices, `unit` which of several
     equal shared units it takes, `die` on which die of its device it lies.
-    `summary` is for people.
+    Choices of a node with the same `shared` take turns on one unit; -1 is a
+    unit of its own. `summary` is for people.
 
     - (C1) numbers are not negative.
     - (C2) operation, generator and key are not empty; a node without a name is
@@ -226,7 +227,8 @@ def Flow_ChoiceOp : Flow_Op<"choice", [HasParent<"NodeOp">]> {
                        StrAttr:$generator, StrAttr:$key, StrAttr:$summary,
                        I64Attr:$busy_cycles, DenseF64ArrayAttr:$resources,
                        I64Attr:$position, I64Attr:$unit,
-                       DefaultValuedAttr<I64Attr, "0">:$die);
+                       DefaultValuedAttr<I64Attr, "0">:$die,
+                       DefaultValuedAttr<I64Attr, "-1">:$shared);
   let assemblyFormat = "$node $op custom<Count>($nth) `takes` $generator $key attr-dict-with-keyword";
   let hasVerifier = 1;
 }
