@@ -140,9 +140,8 @@ private:
   }
   /// The name of a port of the design: "s_axis_0".
   static std::string borderName(flow::ActorOp actor, const unit::Port &port) {
-    auto index = actor->getAttrOfType<IntegerAttr>("rhizome.port");
     return std::string(port.name) + "_" +
-           std::to_string(index ? index.getInt() : 0);
+           std::to_string(actor.getPort().value_or(0));
   }
 
   /// That of what a unit tells of its port: "s_axis_0_err_o".

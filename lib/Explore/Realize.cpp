@@ -496,8 +496,8 @@ static std::map<std::string, Resources> buffersOf(NodeResult &node,
                                                   const CostContext &context) {
   std::map<std::string, Resources> taken;
   for (auto op : node.design.getBody().getOps<flow::ActorOp>()) {
-    auto name = op->getAttrOfType<StringAttr>("rhizome.node");
-    if (op.getInputs().size() < 2 || !name)
+    const auto names = op.getNodeNames();
+    if (op.getInputs().size() < 2 || names.empty())
       continue;
     for (Value v : op.getInputs()) {
       Actor deep = actorOf(cast<flow::ActorOp>(v.getDefiningOp()));
@@ -505,7 +505,7 @@ static std::map<std::string, Resources> buffersOf(NodeResult &node,
       sizeOutput(shallow);
       Resources with = costOf(deep, context),
                 without = costOf(shallow, context);
-      Resources &sum = taken[name.str()];
+      Resources &sum = taken[names.front().str()];
       for (size_t k = 0; k < sum.amount.size(); ++k)
         sum.amount[k] += std::max(0.0, with.amount[k] - without.amount[k]);
     }

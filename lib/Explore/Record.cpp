@@ -24,10 +24,7 @@ static SmallVector<StringRef> movedIn(flow::DesignOp design) {
   SmallVector<StringRef> nodes;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (op.getUnit().is<unit::MemFifo>())
-      llvm::append_range(
-          nodes,
-          llvm::split(op->getAttrOfType<StringAttr>("rhizome.node").getValue(),
-                      ", "));
+      llvm::append_range(nodes, op.getNodeNames());
   return nodes;
 }
 

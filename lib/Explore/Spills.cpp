@@ -9,13 +9,13 @@ using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
-/// The user's setting for a node: one for the node itself takes precedence.
+/// The user's setting for what an actor joins: one for a node of it takes
+/// precedence.
 static const Steering::Fifo *settingOf(const Steering &steering,
-                                       StringRef node) {
+                                       flow::ActorOp join) {
   const Steering::Fifo *found = nullptr;
   for (const Steering::Fifo &fifo : steering.fifos)
-    // Circuits that were merged have the names of all their nodes.
-    if (llvm::is_contained(llvm::split(node, ", "), fifo.node) ||
+    if (llvm::is_contained(join.getNodeNames(), fifo.node) ||
         (fifo.node.empty() && !found))
       found = &fifo;
   return found;
@@ -125,13 +125,14 @@ bool couldSpill(const SpillSite &site,
   return lacks;
 }
 
-/// Moves all of the buffers before these joins, in the order in which a plan
+/// Moves all of the buffers before joins of these nodes, in the order in which a plan
 /// that is read moves them.
 static SmallVector<MovedBuffer> moveBefore(const SpillSite &site,
-                                           const llvm::StringSet<> &joins) {
+                                           const llvm::StringSet<> &nodes) {
   SmallVector<MovedBuffer> moved;
   for (flow::ActorOp op : movableBuffers(site.node.design))
-    if (joins.contains(joinAfter(op)))
+    if (llvm::any_of(joinAfter(op).getNodeNames(),
+                     [&](StringRef node) { return nodes.contains(node); }))
       move(site, op, moved);
   return moved;
 }
@@ -140,7 +141,7 @@ bool spillToFit(const SpillSite &site) {
   // Beyond this part of its best rate a bank makes others wait.
   constexpr double kBusy = 0.8;
   SmallVector<MovedBuffer> moved;
-  llvm::StringSet<> joins;
+  llvm::StringSet<> nodes;
   SmallVector<Movable> fifos = largestOf(site);
   bool fits = false;
   while (!fits) {
@@ -151,7 +152,7 @@ bool spillToFit(const SpillSite &site) {
     });
     if (next == fifos.end())
       break;
-    joins.insert(joinAfter(next->op));
+    nodes.insert_range(joinAfter(next->op).getNodeNames());
     move(site, next->op, moved);
     fifos.erase(next);
     fits = site.fits();
@@ -166,7 +167,7 @@ bool spillToFit(const SpillSite &site) {
   // Banks and ports follow from the order.
   if (fits && moved.size() > 1) {
     undo();
-    moved = moveBefore(site, joins);
+    moved = moveBefore(site, nodes);
     fits = site.fits();
   }
   const bool enough = fits || (site.dies.count > 1 && lackingBlocks(site) <= 0);

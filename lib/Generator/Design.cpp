@@ -171,9 +171,9 @@ private:
                                           place.bank, place.segment));
     if (!banks.empty())
       op.setMemoriesAttr(builder.getArrayAttr(banks));
-    op->setAttr("rhizome.node", builder.getStringAttr(osa::nodeName(loc)));
+    op.setNodesAttr(builder.getStrArrayAttr(osa::nodeName(loc)));
     if (border.dies.count > 1)
-      op->setAttr(kDie, builder.getI64IntegerAttr(die));
+      op.setDie(die);
     if (actor.datapath)
       generated.insert({op, std::move(actor)});
     return op;
@@ -183,7 +183,8 @@ private:
   /// replaces it and does the work of both, if its kind supports that.
   flow::ActorOp emitBehind(Location loc, Actor actor, ValueRange inputs,
                            TypeRange outputs) {
-    Operation *before = inputs.empty() ? nullptr : inputs[0].getDefiningOp();
+    auto before = inputs.empty() ? nullptr
+                                 : inputs[0].getDefiningOp<flow::ActorOp>();
     auto found = generated.find(before);
     std::optional<Actor> both;
     if (actor.datapath && found != generated.end() &&
@@ -192,12 +193,13 @@ private:
     if (!both)
       return emit(loc, std::move(actor), inputs, outputs);
     SmallVector<Value> operands(before->getOperands());
-    std::string nodes = cast<StringAttr>(before->getAttr("rhizome.node")).str();
-    if (std::string node = osa::nodeName(loc); node != nodes)
-      nodes += ", " + node;
+    SmallVector<Attribute> nodes(before.getNodes()->getValue());
+    if (Attribute node = builder.getStringAttr(osa::nodeName(loc));
+        !llvm::is_contained(nodes, node))
+      nodes.push_back(node);
     generated.erase(before);
     auto op = emit(loc, std::move(*both), operands, outputs);
-    op->setAttr("rhizome.node", builder.getStringAttr(nodes));
+    op.setNodesAttr(builder.getArrayAttr(nodes));
     before->erase();
     return op;
   }
@@ -239,7 +241,7 @@ private:
     Actor crossing = makeCrossing(format, border.dies.registers);
     crossing.name = uniqueName(loc, crossing.name);
     auto op = emit(loc, crossing, stream, stream.getType());
-    op->setAttr(kFromDie, builder.getI64IntegerAttr(from));
+    op.setFromDie(from);
     spread(value, op.getOutputs()[0], format, loc, forked);
     return ready[{value, die}];
   }
@@ -267,7 +269,7 @@ private:
     auto next = placeholderFor(arg, want, loc);
     auto op =
         emit(loc, a, next.getResults(), typeOf(arg, want, flow::Order::Pixels));
-    op->setAttr("rhizome.node", builder.getStringAttr(one.state.getOf()));
+    op.setNodesAttr(builder.getStrArrayAttr(one.state.getOf()));
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
     awaited.push_back({next, ret.getOperand(one.result), want, loc, die});
     produce(arg, op.getOutputs()[0], want, loc);
@@ -284,7 +286,7 @@ private:
     Actor a = makeBorder(want, border.dataWidth, /*enters=*/true);
     a.name = names.unique("s_axis_" + std::to_string(arg.getArgNumber()));
     auto op = emit(loc, a, {}, typeOf(arg, want, flow::Order::Pixels));
-    op->setAttr("rhizome.port", builder.getI64IntegerAttr(arg.getArgNumber()));
+    op.setPort(arg.getArgNumber());
     produce(arg, op.getOutputs()[0], want, loc);
   }
 
@@ -383,8 +385,7 @@ private:
         operands.push_back(streamOf(source));
       auto op = emitBehind(loc, unit.actor, operands,
                            typesOf(region, offer.body, int(i)));
-      if (unit.batch > 1)
-        op->setAttr(kBatch, builder.getI64IntegerAttr(unit.batch));
+      op.setBatch(unit.batch);
       streams.emplace_back(op.getOutputs());
     }
     for (auto [i, source] : llvm::enumerate(offer.body.outputs))
@@ -560,7 +561,7 @@ private:
     Actor a = makeBorder(f, border.dataWidth, /*enters=*/false);
     a.name = names.unique("m_axis_" + std::to_string(index));
     auto op = emit(loc, a, stream, {});
-    op->setAttr("rhizome.port", builder.getI64IntegerAttr(index));
+    op.setPort(index);
   }
 };
 } // namespace
@@ -571,15 +572,10 @@ flow::DesignOp buildDesign(func::FuncOp network,
   return DesignBuilder(network, border, images).run(selections);
 }
 
-int64_t batchOf(flow::ActorOp op) {
-  auto batch = op->getAttrOfType<IntegerAttr>(kBatch);
-  return batch ? batch.getInt() : 1;
-}
-
 int64_t batchOf(flow::DesignOp design) {
   int64_t most = 1;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    most = std::max(most, batchOf(op));
+    most = std::max(most, int64_t(op.getBatch()));
   return most;
 }
 
@@ -625,10 +621,7 @@ static Resources costOfArbiters(flow::DesignOp design,
   return sum;
 }
 
-int dieOf(flow::ActorOp op, StringRef which) {
-  auto die = op->getAttrOfType<IntegerAttr>(which);
-  return die ? int(die.getInt()) : 0;
-}
+int dieOf(flow::ActorOp op) { return int(op.getDie().value_or(0)); }
 
 std::vector<ActorCost> costsOfActors(flow::DesignOp design,
                                      const CostContext &context,
@@ -668,8 +661,8 @@ std::vector<int64_t> wiresOf(flow::DesignOp design, const DieRow &dies) {
   int last = dies.memory;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
     const int die = dieOf(op);
-    if (op->hasAttr(kFromDie))
-      add(dieOf(op, kFromDie), die, op.getUnit().get("Width") + 2);
+    if (auto from = op.getFromDie())
+      add(int(*from), die, op.getUnit().get("Width") + 2);
     if (op.getUnit().kind().loadedPort()) {
       add(last, die, kLoadBits + 2);
       last = die;

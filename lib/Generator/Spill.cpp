@@ -38,7 +38,7 @@ static bool isFifo(flow::ActorOp op) { return op.getUnit().is<unit::Fifo>(); }
 static bool isMovable(flow::ActorOp op) {
   if (op.getNumResults() != 1 || op.getInputs().empty() ||
       op.getDepths()[0] < kFewWords || !op.getBanks().empty() ||
-      batchOf(op) > 1 || !joinOf(op))
+      op.getBatch() > 1 || !joinOf(op))
     return false;
   const Actor actor = actorOf(op);
   return 2 * actor.model().leastDepth(actor) < op.getDepths()[0];
@@ -52,9 +52,7 @@ SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design) {
   return buffers;
 }
 
-StringRef joinAfter(flow::ActorOp op) {
-  return joinOf(op)->getAttrOfType<StringAttr>("rhizome.node").getValue();
-}
+flow::ActorOp joinAfter(flow::ActorOp op) { return joinOf(op); }
 
 static flow::StreamType streamOf(flow::ActorOp op) {
   return cast<flow::StreamType>(op.getOutputs()[0].getType());
@@ -133,7 +131,7 @@ static MemoryFifo shapeOf(int64_t width, int64_t words, int64_t depth,
 
 /// An actor on this stream, with the place of another one.
 static flow::ActorOp create(OpBuilder &b, const Actor &actor, Value input,
-                            int64_t depth, flow::ActorOp like, StringRef node) {
+                            int64_t depth, flow::ActorOp like, ArrayAttr nodes) {
   SmallVector<NamedAttribute> config;
   for (auto [key, value] : actor.params.all())
     if (key != "Depth")
@@ -148,9 +146,8 @@ static flow::ActorOp create(OpBuilder &b, const Actor &actor, Value input,
                                         place.bank, place.segment));
   if (!banks.empty())
     made.setMemoriesAttr(b.getArrayAttr(banks));
-  made->setAttr("rhizome.node", b.getStringAttr(node));
-  if (Attribute die = like->getAttr(kDie))
-    made->setAttr(kDie, die);
+  made.setNodesAttr(nodes);
+  made.setDieAttr(like.getDieAttr());
   return made;
 }
 
@@ -241,7 +238,7 @@ static Value nearestTo(Value stream, int die) {
 
 /// Takes a stream to a die, over those between, each behind the one before.
 static Value cross(OpBuilder &b, Value stream, int to, const DieRow &dies,
-                   StringRef name, StringRef node,
+                   StringRef name, ArrayAttr nodes,
                    SmallVectorImpl<flow::ActorOp> &crossings) {
   auto like = stream.getDefiningOp<flow::ActorOp>();
   for (int die = dieOf(like); die != to;) {
@@ -254,9 +251,9 @@ static Value cross(OpBuilder &b, Value stream, int to, const DieRow &dies,
                     {"Registers", dies.registers},
                     {"frameBeats", type.beatsPerFrame()}});
     sizeOutput(crossing);
-    auto op = create(b, crossing, stream, crossing.get("Depth"), like, node);
-    op->setAttr(kDie, b.getI64IntegerAttr(die));
-    op->setAttr(kFromDie, b.getI64IntegerAttr(from));
+    auto op = create(b, crossing, stream, crossing.get("Depth"), like, nodes);
+    op.setDie(die);
+    op.setFromDie(from);
     crossings.push_back(op);
     stream = op.getOutputs()[0];
   }
@@ -270,7 +267,7 @@ MovedBuffer moveToMemory(flow::ActorOp op, const Actor &there,
   b.setInsertionPointAfter(op);
   MovedBuffer moved;
   moved.depth = op.getDepths()[0];
-  const std::string node = joinAfter(op).str();
+  const ArrayAttr nodes = joinAfter(op).getNodesAttr();
   Value stream = op.getOutputs()[0];
   moved.source = isFifo(op) ? op.getInputs()[0] : stream;
   Value at = isFifo(op) && dies.count > 1 ? nearestTo(moved.source, dies.memory)
@@ -289,12 +286,12 @@ MovedBuffer moveToMemory(flow::ActorOp op, const Actor &there,
   OpOperand &reader = *at.getUses().begin();
   const int home = dieOf(at.getDefiningOp<flow::ActorOp>()),
             away = dies.count > 1 ? dies.memory : home;
-  Value here = cross(b, at, away, dies, there.name + "_to", node, moved.way);
+  Value here = cross(b, at, away, dies, there.name + "_to", nodes, moved.way);
   moved.there = create(b, there, here, there.get("Depth"),
-                       here.getDefiningOp<flow::ActorOp>(), node);
+                       here.getDefiningOp<flow::ActorOp>(), nodes);
   moved.there->setLoc(loc);
   reader.set(cross(b, moved.there.getOutputs()[0], home, dies,
-                   there.name + "_back", node, moved.back));
+                   there.name + "_back", nodes, moved.back));
   // The design names the memories that it uses.
   SmallVector<Attribute> known;
   if (auto all = design.getMemories())
@@ -317,7 +314,7 @@ void moveToChip(const MovedBuffer &moved) {
   const auto memFifo = there.getUnit().as<unit::MemFifo>();
   Actor fifo(unit::Fifo::kKind, there.getName().str(),
              {{"Width", memFifo.Width}, {"frameBeats", memFifo.frameBeats}});
-  const auto node = there->getAttrOfType<StringAttr>("rhizome.node");
+  const ArrayAttr nodes = there.getNodesAttr();
   const Location loc = there.getLoc();
   flow::ActorOp first = moved.way.empty() ? there : moved.way.front(),
                 last = moved.back.empty() ? there : moved.back.back();
@@ -337,7 +334,7 @@ void moveToChip(const MovedBuffer &moved) {
     if (at != moved.source)
       b.setInsertionPoint(reader.getOwner());
     auto back = create(b, fifo, moved.source, moved.depth,
-                       moved.source.getDefiningOp<flow::ActorOp>(), node);
+                       moved.source.getDefiningOp<flow::ActorOp>(), nodes);
     back->setLoc(loc);
     reader.set(back.getOutputs()[0]);
   }

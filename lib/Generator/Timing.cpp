@@ -135,7 +135,7 @@ ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival) {
   network.isAlone = arrival == Arrival::Alone;
   if (!network.isAlone)
     for (auto op : design.getBody().getOps<flow::ActorOp>())
-      network.frames = std::lcm(network.frames, int(batchOf(op)));
+      network.frames = std::lcm(network.frames, int(op.getBatch()));
   addBanks(design, network);
   DenseMap<Value, int> channel;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
@@ -154,7 +154,7 @@ ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival) {
     addProcesses(actorOf(op), network, inputs, outputs);
     if (!network.isAlone)
       for (size_t p = before; p < network.processes.size(); ++p)
-        network.processes[p].periods *= network.frames / batchOf(op);
+        network.processes[p].periods *= network.frames / int64_t(op.getBatch());
   }
   return network;
 }
@@ -486,7 +486,7 @@ BufferSizing::Run::Run(flow::DesignOp design, Simulation::Memories memories)
   DenseSet<Value> reached = streamsOfInputs(design);
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (Actor actor = actorOf(op);
-        batchOf(op) == 1 && llvm::count_if(op.getInputs(), [&](Value v) {
+        op.getBatch() == 1 && llvm::count_if(op.getInputs(), [&](Value v) {
                               return reached.contains(v);
                             }) > 1)
       for (auto [i, v] : llvm::enumerate(op.getInputs()))
@@ -723,7 +723,7 @@ std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
       binds = state;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (op.getName() == binds)
-      return op->getAttrOfType<StringAttr>("rhizome.node").str();
+      return llvm::join(op.getNodeNames(), ", ");
   llvm_unreachable("it is one of the design's");
 }
 
@@ -734,8 +734,8 @@ followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
   llvm::StringMap<int64_t> ports;
   int64_t outputs = 0;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    if (auto port = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
-      ports[op.getName()] = port.getInt();
+    if (auto port = op.getPort()) {
+      ports[op.getName()] = int64_t(*port);
       outputs += op.getNumResults() == 0;
     }
   std::vector<int64_t> sinks;
@@ -761,9 +761,9 @@ std::vector<ActorSpans> timelineOf(flow::DesignOp design, int frames) {
   std::vector<ActorSpans> actors;
   llvm::StringMap<size_t> index;
   for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    auto node = op->getAttrOfType<StringAttr>("rhizome.node");
     index[op.getName()] = actors.size();
-    actors.push_back({op.getName().str(), node ? node.str() : "", {}});
+    actors.push_back(
+        {op.getName().str(), llvm::join(op.getNodeNames(), ", "), {}});
   }
   ProcessNetwork network = networkOf(design);
   Simulation simulation(network);

@@ -326,9 +326,9 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     held += structure.heldBits;
     PlannedActor planned;
     planned.name = actor.name;
-    planned.node = op->getAttrOfType<StringAttr>("rhizome.node").str();
+    planned.node = llvm::join(op.getNodeNames(), ", ");
     planned.intervalCycles = int64_t(llvm::divideCeil(
-        uint64_t(gen::serviceCycles(actor)), uint64_t(gen::batchOf(op))));
+        uint64_t(gen::serviceCycles(actor)), op.getBatch()));
     gen::Resources r = gen::costOf(structure, cost);
     // If rounded, they would not add up to the node's prediction.
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k)
@@ -372,11 +372,11 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
   // Bits of the ports of the design, by name.
   llvm::StringMap<unsigned> widths;
   for (auto op : result.design.getBody().getOps<flow::ActorOp>())
-    if (auto index = op->getAttrOfType<IntegerAttr>("rhizome.port")) {
+    if (auto index = op.getPort()) {
       unit::Instance unit = op.getUnit();
       for (const unit::Port &port : unit.kind().ports)
         if (port.protocol == unit::Protocol::Axis)
-          widths[(Twine(port.name) + "_" + Twine(index.getInt())).str()] =
+          widths[(Twine(port.name) + "_" + Twine(*index)).str()] =
               unsigned(unit.bitsOf(port));
     }
   auto width = [&](const std::string &port) {

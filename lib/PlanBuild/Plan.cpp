@@ -167,7 +167,7 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
     return;
   // A plan that fits no layout, taken nevertheless, has none.
   if (llvm::none_of(run.design.getBody().getOps<flow::ActorOp>(),
-                    [](flow::ActorOp op) { return op->hasAttr(gen::kDie); }))
+                    [](flow::ActorOp op) { return op.getDie().has_value(); }))
     return;
   const gen::DieRow row{int(dies.size()), device.dies.registers,
                         device.dies.border, device.dies.memory};
@@ -191,14 +191,13 @@ static void describeDies(PlannedNode &node, explore::NodeResult &run,
     }
     node.dies.push_back(std::move(die));
   }
-  auto nameOf = [&](flow::ActorOp op, StringRef which) {
-    auto die = op->getAttrOfType<IntegerAttr>(which);
-    return die ? dies[size_t(die.getInt())].name : std::string();
+  auto nameOf = [&](std::optional<uint64_t> die) {
+    return die ? dies[*die].name : std::string();
   };
   for (auto [op, actor] :
        llvm::zip(run.design.getBody().getOps<flow::ActorOp>(), node.actors)) {
-    actor.die = nameOf(op, gen::kDie);
-    actor.fromDie = nameOf(op, gen::kFromDie);
+    actor.die = nameOf(op.getDie());
+    actor.fromDie = nameOf(op.getFromDie());
   }
   for (auto [taken, operation] : llvm::zip(run.taken, node.operations))
     operation.die = dies[size_t(taken.die)].name;

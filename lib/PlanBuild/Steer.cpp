@@ -204,10 +204,7 @@ Error planbuild::checkFifos(const explore::Steering &steering,
       for (auto op : design.getBody().getOps<flow::ActorOp>()) {
         if (!op.getUnit().is<unit::MemFifo>())
           continue;
-        // Circuits that were merged have the names of all their nodes.
-        auto of = op->getAttrOfType<mlir::StringAttr>("rhizome.node");
-        if (fifo.node.empty() ||
-            is_contained(llvm::split(of.getValue(), ", "), fifo.node))
+        if (fifo.node.empty() || is_contained(op.getNodeNames(), fifo.node))
           return true;
       }
     }

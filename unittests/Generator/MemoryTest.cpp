@@ -83,7 +83,7 @@ private:
     return "{config = {DataWidth = " + n(c.borderBits) + ", Elem = " + n(bits) +
            ", Lanes = " + n(c.lanes) + ", FrameElements = " + n(c.elements()) +
            ", Row = " + n(c.elements()) + "}, depths = array<i64" + depths +
-           ">, rhizome.node = \"border\", rhizome.port = 0} : ";
+           ">, nodes = [\"border\"], port = 0} : ";
   }
   /// The common part of readers: parameters, and their bank.
   std::string reading(int64_t k) const {
@@ -92,7 +92,7 @@ private:
   }
   std::string place(int64_t k) const {
     return "memories = [#flow.bank<\"ddr4\", " + n(k ? c.secondBank : 0) +
-           ", \"w" + n(k) + ".bin\">], rhizome.node = \"weights\"} : ";
+           ", \"w" + n(k) + ".bin\">], nodes = [\"weights\"]} : ";
   }
   std::string ownUnit(const std::string &sum) const {
     return "%y0 = flow.actor \"plug_offset\" \"offset\"(" + sum +
@@ -111,7 +111,7 @@ private:
            ", ASigned = 1, BWidth = 8, BSigned = 1, MulA = 1, MulB = 1, "
            "MulWidth = 2, Max = 0, OutWidth = " +
            n(bits + 1) + ", frameBeats = " + n(c.beats()) +
-           "}, depths = array<i64: 8>, rhizome.node = \"add\"} : (" +
+           "}, depths = array<i64: 8>, nodes = [\"add\"]} : (" +
            stream(bits) + ", " + stream(8) + ") -> " + stream(bits + 1) + "\n";
   }
 };

@@ -23,15 +23,8 @@ struct DieRow {
   int border = 0;    ///< with the AXI4-Stream ports
   int memory = 0;    ///< with the ports to off-chip memories
 };
-/// On an actor of a design on several dies: the die's number. A crossing is on
-/// the die that receives.
-inline constexpr const char *kDie = "rhizome.die";
-/// On a crossing: the die that sends.
-inline constexpr const char *kFromDie = "rhizome.from_die";
 /// The die of an actor, 0 on a device with a single one.
-int dieOf(flow::ActorOp op, llvm::StringRef which = kDie);
-/// On an actor that works on several frames at once: their number.
-inline constexpr const char *kBatch = "rhizome.batch";
+int dieOf(flow::ActorOp op);
 
 /// What a design needs to know about its surroundings.
 struct Border {
@@ -49,9 +42,8 @@ struct Border {
 constexpr const char *kLoadSegment = "load";
 
 /// Builds `@<border.name>` after `network` in its module. Selections are in
-/// the order of the function's operations. Every actor gets the attribute
-/// `rhizome.node` with the model node's name. Memory images are added to
-/// `images`.
+/// the order of the function's operations. Every actor has the names of the
+/// model's nodes that it works for. Memory images are added to `images`.
 /// If units have memories that are filled when the design starts, it has the
 /// head of a load chain, which reads the segment `kLoadSegment` of the first of
 /// `border.memories`.
@@ -69,9 +61,7 @@ Actor actorOf(flow::ActorOp op);
 /// design takes its first beat; 0 for a design without such memories.
 int64_t loadCycles(flow::DesignOp design);
 
-/// The frames that an actor takes at once, and the most that one of a design's
-/// does.
-int64_t batchOf(flow::ActorOp op);
+/// The most frames that an actor of the design works on at once.
 int64_t batchOf(flow::DesignOp design);
 
 /// How frames come: one after another, so that units which take several at once

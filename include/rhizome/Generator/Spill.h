@@ -11,8 +11,8 @@ namespace rhizome::gen {
 /// The actors of a sized design whose output buffers may be moved, in its
 /// order: before a join, with words for several bursts.
 llvm::SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design);
-/// The model's node that joins what such a buffer holds.
-llvm::StringRef joinAfter(flow::ActorOp op);
+/// The actor that joins what such a buffer holds with other streams.
+flow::ActorOp joinAfter(flow::ActorOp op);
 
 /// A FIFO in this memory for what an actor's buffer holds, at the bank that has
 /// least to do so far; none if no bank has a port for it. `intervalCycles`

@@ -146,18 +146,12 @@ LogicalResult DesignOp::verifyRegions() {
         return actor.emitOpError("C3: a stream has ")
                << llvm::range_size(stream.getUses())
                << " readers; a fork makes more";
-    if (llvm::none_of(actor.getUnit().kind().ports, [](const auto &p) {
-          return p.protocol == unit::Protocol::Axis;
-        }))
+    if (!actor.getPort())
       continue;
     bool enters = actor.getInputs().empty();
-    auto port = actor->getAttrOfType<IntegerAttr>("rhizome.port");
-    if (!port || port.getInt() < 0)
-      return actor.emitOpError("C4: stands at the border without the number of "
-                               "its port, rhizome.port");
-    if (auto [other, fresh] = ports[enters].try_emplace(port.getInt(), actor);
-        !fresh)
-      return (actor.emitOpError("C4: a second actor is port ") << port.getInt())
+    const auto port = int64_t(*actor.getPort());
+    if (auto [other, fresh] = ports[enters].try_emplace(port, actor); !fresh)
+      return (actor.emitOpError("C4: a second actor is port ") << port)
                  .attachNote(other->second.getLoc())
              << "the first";
   }
@@ -210,6 +204,35 @@ SmallVector<BankAttr, 2> ActorOp::getBanks() {
   return {};
 }
 
+SmallVector<StringRef, 1> ActorOp::getNodeNames() {
+  SmallVector<StringRef, 1> names;
+  if (auto nodes = getNodes())
+    llvm::append_range(names, nodes->getAsValueRange<StringAttr>());
+  return names;
+}
+
+/// C10 to C12: where the actor stands.
+static LogicalResult verifyPlace(ActorOp op, const unit::Instance &unit) {
+  const bool isBorder = llvm::any_of(unit.kind().ports, [](const auto &port) {
+    return port.protocol == unit::Protocol::Axis;
+  });
+  if (isBorder != op.getPort().has_value())
+    return op.emitOpError("C10: ")
+           << (isBorder ? "stands at the border without the number of its port"
+                        : "has a port's number and doesn't stand at the border");
+  if (op.getPort() && int64_t(*op.getPort()) < 0)
+    return op.emitOpError("C10: its port's number is negative");
+  for (std::optional<uint64_t> die : {op.getDie(), op.getFromDie()})
+    if (die && int64_t(*die) < 0)
+      return op.emitOpError("C11: a die's number is negative");
+  if (auto from = op.getFromDie())
+    if (!op.getDie() || std::abs(int64_t(*op.getDie()) - int64_t(*from)) != 1)
+      return op.emitOpError("C11: from_die is not next to its die");
+  if (int64_t(op.getBatch()) < 1)
+    return op.emitOpError("C12: its batch has no frame");
+  return success();
+}
+
 /// C4: streams and ports of one direction.
 static LogicalResult verifyStreams(ActorOp op, const unit::Instance &unit,
                                    bool isInput, TypeRange types) {
@@ -256,6 +279,8 @@ LogicalResult ActorOp::verify() {
     return emitOpError("C3: ") << *problem;
   if (failed(verifyStreams(*this, *unit, true, getInputs().getTypes())) ||
       failed(verifyStreams(*this, *unit, false, getOutputs().getTypes())))
+    return failure();
+  if (failed(verifyPlace(*this, *unit)))
     return failure();
   size_t ports = unit->kind().memoryPorts().size();
   if (getBanks().size() != ports)

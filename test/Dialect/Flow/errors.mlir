@@ -28,9 +28,9 @@ func.func private @stream_order(!flow.stream<!num.int<u8>, lanes = 1, row = 4, c
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @design_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-note@+1 {{the first}}
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C1: a second actor is called 's_axis_0'}}
-  flow.actor "axis_out" "s_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "s_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -38,8 +38,8 @@ flow.design @design_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @design_c2 attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
   // expected-error@+1 {{'arith.constant' op C2: is no actor}}
   %c = arith.constant 0 : i32
 }
@@ -50,7 +50,7 @@ flow.design @design_c2 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @design_c3_unread attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: a stream has 0 readers; a fork makes more}}
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
 }
 
 // -----
@@ -59,29 +59,29 @@ flow.design @design_c3_unread attributes {clock_mhz = 100.0, device = "xc7z020"}
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @design_c3_twice attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: a stream has 2 readers; a fork makes more}}
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
-  flow.actor "axis_out" "m_axis_1"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 1} : (!s) -> ()
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 1} : (!s) -> ()
 }
 
 // -----
 
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
-flow.design @design_c4_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C4: stands at the border without the number of its port, rhizome.port}}
+flow.design @actor_c10_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C10: stands at the border without the number of its port}}
   %in = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
 
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
-flow.design @design_c4_negative attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  // expected-error@+1 {{'flow.actor' op C4: stands at the border without the number of its port}}
-  %in = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = -1} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+flow.design @actor_c10_negative attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  // expected-error@+1 {{'flow.actor' op C10: its port's number is negative}}
+  %in = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = -1} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -89,12 +89,12 @@ flow.design @design_c4_negative attributes {clock_mhz = 100.0, device = "xc7z020
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @design_c4_twice attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
-  %b = flow.actor "axis_in" "s_axis_1"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 1} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  %b = flow.actor "axis_in" "s_axis_1"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 1} : () -> !s
   // expected-note@+1 {{the first}}
-  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
   // expected-error@+1 {{'flow.actor' op C4: a second actor is port 0}}
-  flow.actor "axis_out" "b"(%b) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "b"(%b) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -108,10 +108,10 @@ flow.design @design_c5 attributes {clock_mhz = 0.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @actor_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C1: needs one depth per result, all equal}}
   %a = flow.actor "fifo" "a"(%in) {config = {Width = 8, frameBeats = 4}, depths = array<i64>} : (!s) -> !s
-  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -119,14 +119,14 @@ flow.design @actor_c1 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @actor_c7_clock attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C7: the gates don't take the clock and a beat of 'i8'}}
   %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, chain = 0, chainBit = 0, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
   ^bb0(%clk: i1, %x: i4):
     %0 = rtl.concat %x, %x : (i4, i4) -> i8
     rtl.output %0 : i8
   }
-  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -134,13 +134,13 @@ flow.design @actor_c7_clock attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
 flow.design @actor_c7_beat attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C7: the gates don't give a beat of 'i8'}}
   %a = flow.actor "circuit" "a"(%in) {config = {module = "m", levels = 1, chain = 0, chainBit = 0, stages = 0, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!s) -> !s {
   ^bb0(%clk: i1, %x: i8):
     rtl.output %clk : i1
   }
-  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -251,11 +251,11 @@ flow.design @actor_c5_no_gates attributes {clock_mhz = 100.0, device = "xc7z020"
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 1, row = 2, count = 4, order = pixels>
 flow.design @actor_c6 attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C6: gives several streams that do not copy its only input}}
   %a:2 = flow.actor "fork" "a"(%in) {config = {Width = 8, Outputs = 2, frameBeats = 4}, depths = array<i64: 4, 4>} : (!s) -> (!s, !d)
-  flow.actor "axis_out" "m_axis_0"(%a#0) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
-  flow.actor "axis_out" "m_axis_1"(%a#1) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 1} : (!d) -> ()
+  flow.actor "axis_out" "m_axis_0"(%a#0) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%a#1) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 1} : (!d) -> ()
 }
 
 // -----
@@ -263,10 +263,10 @@ flow.design @actor_c6 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 !d = !flow.stream<!num.int<u8>, lanes = 2, row = 8, count = 8, order = pixels>
 flow.design @actor_c8 attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !s
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   // expected-error@+1 {{'flow.actor' op C8: port 'out' of 'gearbox' takes 2 beats a frame (frameElements / RowOut * ceilDiv(RowOut, LanesOut)), not 4}}
   %a = flow.actor "gearbox" "a"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 4>} : (!s) -> !d
-  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 8, Row = 8}, depths = array<i64>, rhizome.port = 0} : (!d) -> ()
+  flow.actor "axis_out" "m_axis_0"(%a) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 8, Row = 8}, depths = array<i64>, port = 0} : (!d) -> ()
 }
 
 // -----
@@ -317,7 +317,7 @@ flow.design @design_c6 attributes {clock_mhz = 100.0, device = "xc7z020", memori
 flow.design @design_c7_memory attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C7: port 'm_axi' stands at bank 0 of 'ddr4', which the design does not have}}
   %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -326,7 +326,7 @@ flow.design @design_c7_memory attributes {clock_mhz = 100.0, device = "xc7z020"}
 flow.design @design_c7_bank attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 2, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
   // expected-error@+1 {{'flow.actor' op C7: port 'm_axi' stands at bank 2 of 'ddr4', which the design does not have}}
   %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 2, "w.bin">]} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -335,7 +335,7 @@ flow.design @design_c7_bank attributes {clock_mhz = 100.0, device = "xc7z020", m
 flow.design @design_c8_width attributes {clock_mhz = 100.0, device = "xc7z020", memories = [#flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>]} {
   // expected-error@+1 {{'flow.actor' op C8: port 'm_axi' has 2048 bits, not a power of two of bytes up to 128}}
   %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 2048, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 256, FrameElements = 1024, Row = 1024}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 256, FrameElements = 1024, Row = 1024}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -347,8 +347,8 @@ flow.design @design_c8_equal attributes {clock_mhz = 100.0, device = "xc7z020", 
   %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !s
   // expected-error@+1 {{'flow.actor' op C8: port 'm_axi' has 32 bits, another one at bank 0 of 'ddr4' has 64}}
   %v = flow.actor "mem_reader" "v"() {config = {DataWidth = 32, Words = 8, Burst = 4, frameBeats = 8}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">]} : () -> !t
-  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
-  flow.actor "axis_out" "m_axis_1"(%v) {config = {DataWidth = 64, Elem = 8, Lanes = 4, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 1} : (!t) -> ()
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_1"(%v) {config = {DataWidth = 64, Elem = 8, Lanes = 4, FrameElements = 32, Row = 32}, depths = array<i64>, port = 1} : (!t) -> ()
 }
 
 // -----
@@ -357,7 +357,7 @@ flow.design @design_c8_equal attributes {clock_mhz = 100.0, device = "xc7z020", 
 flow.design @actor_c9_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C9: 'mem_reader' has 1 memory ports, memories are 0}}
   %w = flow.actor "mem_reader" "w"() {config = {DataWidth = 64, Words = 4, Burst = 4, frameBeats = 4}, depths = array<i64: 4>} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  flow.actor "axis_out" "m_axis_0"(%w) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -365,8 +365,8 @@ flow.design @actor_c9_none attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 8, row = 32, count = 32, order = pixels>
 flow.design @actor_c9_many attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C9: 'axis_in' has 0 memory ports, memories are 1}}
-  %x = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">], rhizome.port = 0} : () -> !s
-  flow.actor "axis_out" "m_axis_0"(%x) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, rhizome.port = 0} : (!s) -> ()
+  %x = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64: 4>, memories = [#flow.bank<"ddr4", 0, "w.bin">], port = 0} : () -> !s
+  flow.actor "axis_out" "m_axis_0"(%x) {config = {DataWidth = 64, Elem = 8, Lanes = 8, FrameElements = 32, Row = 32}, depths = array<i64>, port = 0} : (!s) -> ()
 }
 
 // -----
@@ -669,4 +669,54 @@ func.func @leave_c2(%x: tensor<1x4x!num.int<u8>>) {
   // expected-error@+1 {{'flow.leave' op C2: takes 'tensor<1x4x!num.int<u8>>' and gives 'tensor<4x!num.int<u8>>'}}
   %0 = flow.leave %x body "fc" trips 2 : (tensor<1x4x!num.int<u8>>) -> tensor<4x!num.int<u8>>
   return
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c10_inside attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C10: has a port's number and doesn't stand at the border}}
+  %g = flow.actor "gearbox" "convert"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>, port = 0} : (!s) -> !d
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c11_negative attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C11: a die's number is negative}}
+  %g = flow.actor "gearbox" "convert"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>, die = -1} : (!s) -> !d
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c11_far attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C11: from_die is not next to its die}}
+  %g = flow.actor "gearbox" "convert"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>, die = 2, from_die = 0} : (!s) -> !d
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c11_alone attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C11: from_die is not next to its die}}
+  %g = flow.actor "gearbox" "convert"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>, from_die = 0} : (!s) -> !d
+}
+
+// -----
+
+!s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
+!d = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
+flow.design @actor_c12 attributes {clock_mhz = 100.0, device = "xc7z020"} {
+  %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
+  // expected-error@+1 {{'flow.actor' op C12: its batch has no frame}}
+  %g = flow.actor "gearbox" "convert"(%in) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>, batch = 0} : (!s) -> !d
 }

@@ -192,7 +192,7 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     - (C2) the design holds actors only.
     - (C3) every stream has one reader.
     - (C4) an actor with a port of the design stands at the border: its
-      `rhizome.port` gives the port's number, other than those of the design's
+      `port` gives the port's number, other than those of the design's
       other inputs or outputs.
     - (C5) the clock is positive and finite.
     - (C6) memories have different names.
@@ -203,8 +203,8 @@ def Flow_DesignOp : Flow_Op<"design", [IsolatedFromAbove, SingleBlock,
     ```mlir
     !pixels = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
     flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
-      %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !pixels
-      flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!pixels) -> ()
+      %in = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !pixels
+      flow.actor "axis_out" "m_axis_0"(%in) {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!pixels) -> ()
     }
     ```
   }];
@@ -234,7 +234,11 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     beats. Where the kind's datapath is generated, `gates` holds it as `rtl`
     operations on (clock, input beat), a pipeline without stalls, and the
     config's `module` names the module that it becomes. `memories` says at which
-    bank each memory port of the kind stands.
+    bank each memory port of the kind stands. `nodes` names the model's nodes
+    that the unit works for, several where datapaths were joined. At the border
+    `port` is the number of the network's argument or result. On a device of
+    several dies the unit lies on `die`; a crossing lies where its receiver does
+    and sends from `from_die`. `batch` frames are worked on at once.
 
     - (C1) one depth per result, all equal: a kind has one.
     - (C2) the kind is known.
@@ -251,21 +255,31 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     - (C8) a frame of each stream has as many beats as its port takes with these
       parameters, so that nothing is lost or made up on the way.
     - (C9) `memories` has an entry for every memory port of the kind.
+    - (C10) an actor has a `port` if and only if its kind has an AXI4-Stream
+      port, and it is not negative.
+    - (C11) `die` and `from_die` are not negative; who has a `from_die` has a
+      `die` next to it.
+    - (C12) `batch` is positive.
 
     ```mlir
     !in = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
     !out = !flow.stream<!num.int<u8>, lanes = 2, row = 4, count = 4, order = pixels>
     flow.design @node0 attributes {clock_mhz = 156.25, device = "xcku060-role"} {
-      %0 = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, rhizome.port = 0} : () -> !in
+      %0 = flow.actor "axis_in" "s_axis_0"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !in
       %1 = flow.actor "gearbox" "convert"(%0) {config = {Elem = 8, LanesIn = 1, LanesOut = 2, RowIn = 4, RowOut = 4, frameElements = 4}, depths = array<i64: 2>} : (!in) -> !out
-      flow.actor "axis_out" "m_axis_0"(%1) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 4, Row = 4}, depths = array<i64>, rhizome.port = 0} : (!out) -> ()
+      flow.actor "axis_out" "m_axis_0"(%1) {config = {DataWidth = 64, Elem = 8, Lanes = 2, FrameElements = 4, Row = 4}, depths = array<i64>, port = 0} : (!out) -> ()
     }
     ```
   }];
   let arguments = (ins Variadic<Flow_Stream>:$inputs, StrAttr:$kind, StrAttr:$name,
                        DictionaryAttr:$config, DenseI64ArrayAttr:$depths,
                        OptionalAttr<TypedArrayAttrBase<Flow_Bank,
-                           "banks of memories">>:$memories);
+                           "banks of memories">>:$memories,
+                       OptionalAttr<StrArrayAttr>:$nodes,
+                       OptionalAttr<I64Attr>:$port,
+                       OptionalAttr<I64Attr>:$die,
+                       OptionalAttr<I64Attr>:$from_die,
+                       DefaultValuedAttr<I64Attr, "1">:$batch);
   let results = (outs Variadic<Flow_Stream>:$outputs);
   let regions = (region MaxSizedRegion<1>:$gates);
   // One without memory ports.
@@ -274,7 +288,9 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
       "::mlir::StringAttr":$name, "::mlir::DictionaryAttr":$config,
       "::mlir::DenseI64ArrayAttr":$depths), [{
     build($_builder, $_state, outputs, inputs, kind, name, config, depths,
-          ::mlir::ArrayAttr());
+          ::mlir::ArrayAttr(), ::mlir::ArrayAttr(), ::mlir::IntegerAttr(),
+          ::mlir::IntegerAttr(), ::mlir::IntegerAttr(),
+          $_builder.getI64IntegerAttr(1));
   }]>];
   let assemblyFormat =
       "$kind $name `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs) ($gates^)?";
@@ -285,6 +301,8 @@ def Flow_ActorOp : Flow_Op<"actor", [HasParent<"DesignOp">]> {
     ::rhizome::unit::Instance getUnit();
     /// The bank at which each memory port of the kind stands.
     ::llvm::SmallVector<BankAttr, 2> getBanks();
+    /// The names of `nodes`.
+    ::llvm::SmallVector<::llvm::StringRef, 1> getNodeNames();
   }];
 }
 
