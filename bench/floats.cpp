@@ -4,11 +4,11 @@
 // one line for each: the module's name, its latency, the logic before its first
 // and after its last register, in 32nds of a level, and the LUTs, FFs and DSPs
 // that are predicted. bench/floats.py gives the modules to Yosys.
-#include "rhizome/Emit/Emit.h"
-#include "rhizome/Generator/Circuit.h"
-#include "rhizome/Generator/Floats/Operators.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/PlanBuild/Targets.h"
+#include "rhizome/Rtl/Emit.h"
+#include "rhizome/Units/Circuit.h"
+#include "rhizome/Units/Floats/Operators.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
       b.setInsertionPointToEnd(holder->getBody());
       b.clone(*rtl::ModuleOp(made.module).getOperation());
       Resources cost = costOf(
-          hls::structureOfOperator(made.module, device.cost), device.cost);
+          loops::structureOfOperator(made.module, device.cost), device.cost);
       llvm::outs() << op.name() << " " << made.latency << " "
                    << made.delay.before << " " << made.delay.after << " "
                    << int64_t(cost.lut() + 0.5) << " "

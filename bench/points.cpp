@@ -7,11 +7,11 @@
 #include "../unittests/MatmulBuilder.h"
 #include "../unittests/RowsBuilder.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Generator/Shared.h"
-#include "rhizome/Generator/Spill.h"
+#include "rhizome/Design/Spill.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Device.h"
+#include "rhizome/Units/Shared.h"
 #include <CLI/CLI.hpp>
 
 using namespace mlir;

@@ -7,9 +7,9 @@
 #include "Repeat.h"
 #include "Sharing.h"
 #include "rhizome/Cost/Structure.h"
+#include "rhizome/Design/Sizing.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Generator/Sizing.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <cmath>
 

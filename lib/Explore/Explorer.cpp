@@ -3,9 +3,9 @@
 // estimate, or the event simulator finds it slower, the next proposal
 // accounts for it or aims lower.
 #include "Explorer.h"
-#include "Runs.h"
+#include "rhizome/Design/Sizing.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Generator/Sizing.h"
+#include "rhizome/Explore/Solver/Runs.h"
 #include "rhizome/Support/Units.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

@@ -3,12 +3,12 @@
 // are the cheapest for some interval under one of the fixed prices; elementwise
 // units are requested in the formats of their inputs.
 #include "Menu.h"
-#include "Runs.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
+#include "rhizome/Explore/Solver/Runs.h"
 #include "rhizome/Generator/Delay.h"
-#include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/Trips.h"
+#include "rhizome/Units/Shared.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Parallel.h"
 #include <numeric>

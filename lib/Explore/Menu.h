@@ -3,9 +3,9 @@
 // generators' offers for them, glue is what is between.
 #pragma once
 
+#include "rhizome/Design/Link.h"
 #include "rhizome/Explore/Explore.h"
-#include "rhizome/Explore/Problem.h"
-#include "rhizome/Generator/Link.h"
+#include "rhizome/Explore/Solver/Problem.h"
 #include "rhizome/Generator/OfferCache.h"
 #include <deque>
 

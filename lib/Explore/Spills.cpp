@@ -2,7 +2,7 @@
 // Moves FIFOs whose depths are known: a plan is made without this choice, so
 // that it costs nothing where everything fits on the chip.
 #include "Spills.h"
-#include "rhizome/Generator/Spill.h"
+#include "rhizome/Design/Spill.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -125,8 +125,8 @@ bool couldSpill(const SpillSite &site,
   return lacks;
 }
 
-/// Moves all of the buffers before joins of these nodes, in the order in which a plan
-/// that is read moves them.
+/// Moves all of the buffers before joins of these nodes, in the order in which
+/// a plan that is read moves them.
 static SmallVector<MovedBuffer> moveBefore(const SpillSite &site,
                                            const llvm::StringSet<> &nodes) {
   SmallVector<MovedBuffer> moved;

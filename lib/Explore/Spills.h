@@ -3,7 +3,7 @@
 #pragma once
 
 #include "rhizome/Explore/Explore.h"
-#include "rhizome/Explore/Problem.h"
+#include "rhizome/Explore/Solver/Problem.h"
 
 namespace rhizome::explore {
 /// What it takes to move FIFOs of a node.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Generator/Delay.h"
-#include "rhizome/Generator/EventSim.h"
+#include "rhizome/Timing/EventSim.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace rhizome::gen {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The lists of generators and of unit models: those of the compiler, then those
 // that a program adds.
-#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Dhm/Dhm.h"
-#include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/Stream/Stream.h"
+#include "rhizome/Units/Circuit.h"
+#include "rhizome/Units/Shared.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
 

@@ -16,24 +16,24 @@ kernelcommands::coverKernel(const std::string &path,
   auto kernel = readNumbered(path, options);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
-  gen::hls::KernelParts parts = gen::hls::partsOf(kernel->integers);
-  llvm::DenseMap<Operation *, std::vector<const gen::hls::Obstacle *>> ofOp;
-  for (const gen::hls::Obstacle &obstacle : parts.obstacles)
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel->integers);
+  llvm::DenseMap<Operation *, std::vector<const gen::loops::Obstacle *>> ofOp;
+  for (const gen::loops::Obstacle &obstacle : parts.obstacles)
     ofOp[obstacle.op].push_back(&obstacle);
   for (Operation &op : kernel->integers.getBody().front()) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || gen::hls::isOutside(op))
+    if (op.hasTrait<OpTrait::IsTerminator>() || gen::loops::isOutside(op))
       continue;
     CoverageRow row;
     row.node = nameOf(op);
     row.op = op.getName().getStringRef().str();
     if (op.getNumResults())
       llvm::raw_string_ostream(row.type) << op.getResult(0).getType();
-    for (const gen::hls::Obstacle *obstacle : ofOp.lookup(&op)) {
+    for (const gen::loops::Obstacle *obstacle : ofOp.lookup(&op)) {
       row.reason += (row.reason.empty() ? "" : "; ") + obstacle->reason;
       row.remedy = obstacle->remedy;
     }
     row.onHost = !row.reason.empty();
-    row.generators.emplace_back("hls", row.reason);
+    row.generators.emplace_back("loops", row.reason);
     ++(row.onHost ? result.host : result.fpga);
     result.rows.push_back(std::move(row));
   }

@@ -3,8 +3,8 @@
 // which compile builds; what stops one more is the bound.
 #include "ExploreSystems.h"
 #include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Units/Circuit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <set>
@@ -48,13 +48,13 @@ private:
   const SystemRoom room;
   SystemResult result;
 
-  std::optional<hls::NestChoice> choiceFor(linalg::GenericOp op,
-                                           int64_t iterations);
+  std::optional<loops::NestChoice> choiceFor(linalg::GenericOp op,
+                                             int64_t iterations);
   std::vector<int64_t> copyCounts();
-  void addLanes(Way way, const hls::UnitOptions &plain);
-  std::optional<Lane> addLane(const Way &way, const hls::UnitOptions &plain,
+  void addLanes(Way way, const loops::UnitOptions &plain);
+  std::optional<Lane> addLane(const Way &way, const loops::UnitOptions &plain,
                               const Lane *before = nullptr);
-  void addSystems(const SystemPoint &lane, const hls::KernelUnit &unit);
+  void addSystems(const SystemPoint &lane, const loops::KernelUnit &unit);
 };
 
 int64_t sizeOf(linalg::GenericOp op) {
@@ -68,7 +68,7 @@ int64_t sizeOf(linalg::GenericOp op) {
 int64_t operationsOf(const NumberedKernel &kernel) {
   int64_t count = 0;
   auto matching = matchingFormats(kernel);
-  for (linalg::GenericOp nest : hls::partsOf(kernel.integers).nests) {
+  for (linalg::GenericOp nest : loops::partsOf(kernel.integers).nests) {
     auto op = cast<linalg::GenericOp>(matching.at(nest));
     for (Operation &inner : op.getBody()->without_terminator())
       if (inner.getNumOperands() > 1)
@@ -86,9 +86,9 @@ int64_t divisorFrom(int64_t n, int64_t least) {
 }
 
 /// Copies that leave at most so many iterations, of the outer loops first.
-std::optional<hls::NestChoice> Explorer::choiceFor(linalg::GenericOp op,
-                                                   int64_t iterations) {
-  hls::NestChoice choice;
+std::optional<loops::NestChoice> Explorer::choiceFor(linalg::GenericOp op,
+                                                     int64_t iterations) {
+  loops::NestChoice choice;
   int64_t needed = llvm::divideCeil(sizeOf(op), iterations);
   auto kinds = op.getIteratorTypesArray();
   for (auto [size, kind] : llvm::zip_equal(op.getStaticLoopRanges(), kinds)) {
@@ -107,7 +107,7 @@ std::optional<hls::NestChoice> Explorer::choiceFor(linalg::GenericOp op,
 std::vector<int64_t> Explorer::copyCounts() {
   constexpr int64_t kMostCopies = 128;
   linalg::GenericOp largest;
-  for (linalg::GenericOp nest : hls::partsOf(kernel.integers).nests)
+  for (linalg::GenericOp nest : loops::partsOf(kernel.integers).nests)
     if (!largest || sizeOf(nest) > sizeOf(largest))
       largest = nest;
   std::set<int64_t> counts = {1};
@@ -126,14 +126,14 @@ std::vector<int64_t> Explorer::copyCounts() {
 }
 
 void Explorer::addSystems(const SystemPoint &lane,
-                          const hls::KernelUnit &unit) {
+                          const loops::KernelUnit &unit) {
   const DeviceMemory &memory = *device.memory;
   // At the design's clock.
   const int64_t portBits = systemPortBits(context);
   // Words of an element by stream.
   int64_t bits = 8, mostWords = 1, total = 0, streams = 0, residents = 0;
   for (const auto *all : {&unit.inStreams, &unit.outStreams})
-    for (const hls::UnitStream &stream : *all) {
+    for (const loops::UnitStream &stream : *all) {
       bits = std::max<int64_t>(bits, wordBits(stream.tensors));
       // What stays comes through a channel of its own, for all units.
       if (stream.isOnce) {
@@ -222,7 +222,7 @@ void Explorer::addSystems(const SystemPoint &lane,
 
 /// A lane with one word in a beat; where its ports bind, with more, while that
 /// makes it faster by a twentieth.
-void Explorer::addLanes(Way way, const hls::UnitOptions &plain) {
+void Explorer::addLanes(Way way, const loops::UnitOptions &plain) {
   way.words = std::max<int64_t>(1, request.unit.words);
   std::optional<Lane> lane = addLane(way, plain);
   if (request.unit.words > 0)
@@ -238,7 +238,7 @@ void Explorer::addLanes(Way way, const hls::UnitOptions &plain) {
 /// Adds the systems of a lane, if it can be built and is better than the one
 /// before.
 std::optional<Lane> Explorer::addLane(const Way &way,
-                                      const hls::UnitOptions &plain,
+                                      const loops::UnitOptions &plain,
                                       const Lane *before) {
   OwningOpRef<ModuleOp> module = kernel.integerModule->clone();
   func::FuncOp func;
@@ -246,13 +246,13 @@ std::optional<Lane> Explorer::addLane(const Way &way,
     if (f.getName() == kernel.integers.getName())
       func = f;
   SystemPoint point;
-  hls::UnitOptions options = plain;
+  loops::UnitOptions options = plain;
   options.stages = way.stages;
   options.isShared = way.isShared;
   options.words = way.words;
   if (way.words == 0)
     options.beatBits = way.beatBits;
-  hls::KernelParts parts = hls::partsOf(func);
+  loops::KernelParts parts = loops::partsOf(func);
   int64_t most = 0;
   for (linalg::GenericOp nest : parts.nests)
     most = std::max(most, sizeOf(nest));
@@ -280,7 +280,7 @@ std::optional<Lane> Explorer::addLane(const Way &way,
   ScopedDiagnosticHandler quiet(func.getContext(),
                                 [](Diagnostic &) { return success(); });
   std::optional<Lane> lane;
-  options.isWanted = [&](const hls::KernelUnit &unit) {
+  options.isWanted = [&](const loops::KernelUnit &unit) {
     const int64_t border = unit.isDataflow
                                ? std::max(unit.readCycles, unit.writeCycles)
                                : unit.readCycles + unit.writeCycles;
@@ -292,8 +292,8 @@ std::optional<Lane> Explorer::addLane(const Way &way,
            (lane->words > before->words &&
             lane->interval * kWorth <= before->interval * (kWorth - 1));
   };
-  auto unit = hls::buildKernelUnit(func, "lane", gen::paceFor(context),
-                                   context.cost, options, b);
+  auto unit = loops::buildKernelUnit(func, "lane", gen::paceFor(context),
+                                     context.cost, options, b);
   if (failed(unit))
     return std::nullopt;
   point.stages = int64_t(way.stages);
@@ -306,7 +306,7 @@ std::optional<Lane> Explorer::addLane(const Way &way,
                   : unit->computeCycles == point.interval ? "compute"
                                                           : "write";
   point.lane =
-      costOf(hls::structureOf(unit->module, context.cost), context.cost);
+      costOf(loops::structureOf(unit->module, context.cost), context.cost);
   addSystems(point, *unit);
   return lane;
 }
@@ -322,7 +322,7 @@ rhizome::Result<SystemResult> Explorer::run() {
   result.device = device.name;
   result.clockMhz = context.clockMhz;
   result.operations = operationsOf(kernel);
-  const size_t nests = hls::partsOf(kernel.integers).nests.size();
+  const size_t nests = loops::partsOf(kernel.integers).nests.size();
   for (int64_t copies : copyCounts()) {
     for (size_t stages : std::set<size_t>{0, 1, 2, 3, nests})
       if (stages <= nests)

@@ -4,17 +4,17 @@
 #include "rhizome/KernelCommands/Hardware.h"
 #include "HardwareParts.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "rhizome/Emit/Emit.h"
-#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
 #include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Report/Report.h"
+#include "rhizome/Rtl/Emit.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Units/Circuit.h"
 #include "rhizome/Vendor/Vendor.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,7 +32,7 @@ using namespace rhizome::gen;
 
 static constexpr const char *kUnit = "rhz_top";
 
-static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
+static BorderPort portOf(const loops::UnitStream &stream, int64_t beatWords,
                          int64_t lanes, const std::string &name) {
   if (stream.isOnce)
     lanes = 1;
@@ -55,7 +55,7 @@ static BorderPort portOf(const hls::UnitStream &stream, int64_t beatWords,
 /// The plan of a unit on a device, without the names of files. Of a system,
 /// `layout` says whether the device has room for it.
 static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
-                   const NumberedKernel &kernel, const hls::KernelUnit &unit,
+                   const NumberedKernel &kernel, const loops::KernelUnit &unit,
                    const planbuild::Targets &targets, const SystemRoom &room,
                    SystemLayout &layout) {
   const UnitChoice &choice = request.unit;
@@ -75,20 +75,20 @@ static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
   node.clockMhz = device.clockMhz;
   node.budget = device.budget;
   node.top = kUnit;
-  auto nameFor = [&](const hls::UnitStream &stream, const char *all) {
+  auto nameFor = [&](const loops::UnitStream &stream, const char *all) {
     return unit.isDataflow || stream.isOnce
                ? tensorsOf(kernel, stream.tensors)[0].name
                : all;
   };
-  for (const hls::UnitStream &stream : unit.inStreams)
+  for (const loops::UnitStream &stream : unit.inStreams)
     node.inputs.push_back(
         portOf(stream, unit.words, lanes, nameFor(stream, "inputs")));
-  for (const hls::UnitStream &stream : unit.outStreams)
+  for (const loops::UnitStream &stream : unit.outStreams)
     node.outputs.push_back(
         portOf(stream, unit.words, lanes, nameFor(stream, "outputs")));
   node.streamBits = node.outputs[0].dataWidth;
 
-  Structure structure = hls::structureOf(unit.module, device.cost);
+  Structure structure = loops::structureOf(unit.module, device.cost);
   Resources cost = costOf(structure, device.cost);
   for (double &amount : cost.amount)
     amount *= double(lanes);
@@ -137,7 +137,7 @@ static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
   const PlannedNest *longest = nullptr;
   for (auto [i, nest] : llvm::enumerate(plan.kernel->nests)) {
     node.operations.push_back(
-        {nest.name, "nest", int64_t(i), "hls", "hls/nest",
+        {nest.name, "nest", int64_t(i), "loops", "loops/nest",
          llvm::formatv("an iteration every {0} cycles, {1} deep", nest.interval,
                        nest.depth),
          nest.cycles, ""});
@@ -300,9 +300,9 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
     options->words = 0;
     options->spare = *spare;
   }
-  auto unit =
-      hls::buildKernelUnit(out->kernel.integers, lanes > 1 ? "rhz_lane" : kUnit,
-                           gen::paceFor(device), device.cost, *options, b);
+  auto unit = loops::buildKernelUnit(
+      out->kernel.integers, lanes > 1 ? "rhz_lane" : kUnit,
+      gen::paceFor(device), device.cost, *options, b);
   if (failed(unit)) {
     out->refusals = {{request.path, "",
                       "its nests cannot be built so:" + problem,
@@ -310,13 +310,13 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
     return out;
   }
   rtl::ModuleOp top =
-      lanes > 1 ? hls::addLanes(*unit, lanes, kUnit, b) : unit->module;
+      lanes > 1 ? loops::addLanes(*unit, lanes, kUnit, b) : unit->module;
   SystemLayout layout;
   out->plan = planOf(request, way, out->kernel, *unit, targets,
                      roomOf(targets.places, targets.devices[0], goal), layout);
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
-  hls::splitModule(*unit, b);
+  loops::splitModule(*unit, b);
   out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
@@ -476,12 +476,12 @@ chooseUnit(const HardwareRequest &request, const NumberedKernel &kernel,
   // A goal may be met, or cheaper, with a border that takes fewer cycles.
   const bool isOpen = request.unit.words == 0 && goal && goal->isBounded() &&
                       (!chosen || isBorderLong(*(*chosen)->plan.kernel));
-  const hls::KernelParts parts = hls::partsOf(kernel.integers);
+  const loops::KernelParts parts = loops::partsOf(kernel.integers);
   const int64_t beat =
       int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
       request.unit.lanes;
-  for (int64_t words = 2; isOpen && words * beat <= hls::UnitOptions().beatBits;
-       words *= 2) {
+  for (int64_t words = 2;
+       isOpen && words * beat <= loops::UnitOptions().beatBits; words *= 2) {
     auto wide = choose(words);
     if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
       chosen = std::move(wide);

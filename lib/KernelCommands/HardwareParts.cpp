@@ -108,8 +108,8 @@ kernelcommands::tensorsOf(const NumberedKernel &kernel,
 
 Refusals kernelcommands::whyNoHardware(const NumberedKernel &kernel) {
   Refusals refusals;
-  gen::hls::KernelParts parts = gen::hls::partsOf(kernel.integers);
-  for (const gen::hls::Obstacle &obstacle : parts.obstacles)
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel.integers);
+  for (const gen::loops::Obstacle &obstacle : parts.obstacles)
     refusals.push_back({placeOf(obstacle.where),
                         isa<func::FuncOp>(obstacle.op)
                             ? ""

@@ -4,11 +4,11 @@
 
 #include "KernelFile.h"
 #include "rhizome/Generator/Generator.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
-#include "rhizome/Generator/System.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/KernelCommands/SystemDies.h"
 #include "rhizome/Package/PlannedKernel.h"
+#include "rhizome/Units/System.h"
 
 namespace rhizome {
 class PackageWriter;
@@ -36,7 +36,7 @@ std::vector<PlannedTensor> tensorsOf(const NumberedKernel &kernel,
 /// How the nests of a kernel are built in parallel.
 struct ParallelKernel {
   KernelOptions options; ///< with the orders of its sums
-  std::vector<gen::hls::NestChoice> nests;
+  std::vector<gen::loops::NestChoice> nests;
 };
 /// Why there is no way to build a kernel for a goal, or with a user's copies.
 Failure noCopies(bool hasGoal = true);
@@ -51,7 +51,7 @@ parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
 
 /// All that was decided about a unit that was built so.
 UnitChoice choiceOf(const UnitChoice &asked, const ParallelKernel &way,
-                    const gen::hls::KernelUnit &unit);
+                    const gen::loops::KernelUnit &unit);
 /// A kernel's nests and sums as a plan has chosen them.
 ParallelKernel wayOf(KernelOptions options, const UnitChoice &choice);
 std::vector<SumChoice> sumsOf(const UnitChoice &choice);
@@ -63,7 +63,7 @@ std::optional<Failure> whyNotFor(const Plan &plan, const std::string &path,
 
 /// What the plan says of a kernel.
 PlannedKernel describeKernel(const NumberedKernel &kernel,
-                             const gen::hls::KernelUnit &unit);
+                             const gen::loops::KernelUnit &unit);
 /// The tensors, who reads and writes them, which may share a memory and which
 /// do, as Mnemosyne's YAML has it: to look at.
 std::string memoriesYaml(const PlannedKernel &kernel);
@@ -80,9 +80,9 @@ std::string packagePage(const Plan &plan, bool hasHost);
 
 /// Numbers for names; a usage error for inputs that are unknown, or if nothing
 /// is left to read for each element.
-Result<gen::hls::UnitOptions> unitOptions(const NumberedKernel &kernel,
-                                          const UnitChoice &choice,
-                                          const gen::DeviceContext &device);
+Result<gen::loops::UnitOptions> unitOptions(const NumberedKernel &kernel,
+                                            const UnitChoice &choice,
+                                            const gen::DeviceContext &device);
 
 /// Module of a unit's system.
 inline constexpr const char *kSystem = "rhz_system";
@@ -93,7 +93,7 @@ void sizeMover(gen::Mover &mover, const gen::DeviceContext &device);
 /// The bits of a word in a stream of these tensors.
 unsigned wordBits(llvm::ArrayRef<mlir::Value> tensors);
 /// What moves the streams of so many lanes of a unit, in their order.
-std::vector<gen::Mover> moversOf(const gen::hls::KernelUnit &unit,
+std::vector<gen::Mover> moversOf(const gen::loops::KernelUnit &unit,
                                  int64_t lanes,
                                  const gen::DeviceContext &device);
 /// Of the movers of one unit, and its registers.
@@ -104,7 +104,7 @@ SystemUnit asSystemUnit(const gen::Resources &resources,
                         llvm::ArrayRef<gen::Mover> movers);
 /// The system in a plan of its unit: ports, registers and banks of so many
 /// units, and the prediction with the memory.
-void addSystem(Plan &plan, const gen::hls::KernelUnit &unit,
+void addSystem(Plan &plan, const gen::loops::KernelUnit &unit,
                llvm::ArrayRef<gen::Mover> movers, int64_t units,
                const gen::DeviceContext &context);
 /// A rate that no plan with this border exceeds: what streams of the widest

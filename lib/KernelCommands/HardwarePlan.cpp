@@ -2,7 +2,7 @@
 // What the plan of a kernel says: its nests, stages, streams and memories by
 // the names of tensors; and the memories' YAML.
 #include "HardwareParts.h"
-#include "rhizome/Generator/Hls/Views.h"
+#include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Support/Quoting.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
@@ -16,12 +16,12 @@ namespace {
 /// Names of a unit's tensors.
 class Names {
 public:
-  Names(const NumberedKernel &kernel, const hls::KernelUnit &unit) {
+  Names(const NumberedKernel &kernel, const loops::KernelUnit &unit) {
     for (auto [v, tensor] :
          llvm::zip_equal(unit.inputs, tensorsOf(kernel, unit.inputs)))
       names[v] = tensor.name;
     std::vector<linalg::GenericOp> nests;
-    for (const hls::Nest &nest : unit.nests)
+    for (const loops::Nest &nest : unit.nests)
       nests.push_back(nest.op);
     for (auto [nest, name] : llvm::zip_equal(nests, namesOf(nests)))
       names[nest->getResult(0)] = name;
@@ -29,7 +29,7 @@ public:
   /// A part of a tensor without a name has that of the whole.
   std::string of(Value v) const {
     std::string name = names.lookup(v);
-    return name.empty() ? names.lookup(hls::baseOf(v)) : name;
+    return name.empty() ? names.lookup(loops::baseOf(v)) : name;
   }
 
 private:
@@ -38,7 +38,7 @@ private:
 } // namespace
 
 PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
-                                             const hls::KernelUnit &unit) {
+                                             const loops::KernelUnit &unit) {
   PlannedKernel out;
   const Names names(kernel, unit);
   out.name = kernel.signature.name;
@@ -46,7 +46,7 @@ PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
   out.readCycles = unit.readCycles;
   out.computeCycles = unit.computeCycles;
   out.writeCycles = unit.writeCycles;
-  for (const hls::Nest &nest : unit.nests) {
+  for (const loops::Nest &nest : unit.nests) {
     PlannedNest planned{names.of(nest.op->getResult(0)),
                         placeOf(nest.op->getLoc()),
                         nest.loops.trips,
@@ -55,7 +55,7 @@ PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
                         nest.depth(),
                         nest.cycles(),
                         {}};
-    for (const hls::NestStep &step : hls::stepsOf(nest)) {
+    for (const loops::NestStep &step : loops::stepsOf(nest)) {
       std::string name = step.name;
       if (step.tensor)
         name += " " + names.of(step.tensor);
@@ -67,13 +67,13 @@ PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
   out.inputs = tensorsOf(kernel, unit.inputs);
   out.outputs = tensorsOf(kernel, unit.outputs);
   for (const auto &streams : {unit.inStreams, unit.outStreams})
-    for (const hls::UnitStream &stream : streams) {
+    for (const loops::UnitStream &stream : streams) {
       PlannedStream planned{stream.name, {}, stream.isOnce, unit.words};
       for (const PlannedTensor &tensor : tensorsOf(kernel, stream.tensors))
         planned.tensors.push_back(tensor.name);
       out.streams.push_back(std::move(planned));
     }
-  for (const hls::UnitStage &stage : unit.stages) {
+  for (const loops::UnitStage &stage : unit.stages) {
     PlannedStage planned{{}, {}, stage.cycles, stage.isOnce};
     auto add = [&](const std::string &part, int64_t cycles) {
       planned.parts.push_back(part);
@@ -95,7 +95,7 @@ PlannedKernel kernelcommands::describeKernel(const NumberedKernel &kernel,
       add("write " + tensor.name, unit.stepsOf(v) + 1);
     out.stages.push_back(std::move(planned));
   }
-  for (const hls::UnitMemory &memory : unit.memories) {
+  for (const loops::UnitMemory &memory : unit.memories) {
     PlannedStore store;
     store.name = memory.name;
     store.kind = nameOf(memory.kind).str();
@@ -168,14 +168,14 @@ std::string kernelcommands::memoriesYaml(const PlannedKernel &kernel) {
 /// since it depends on no input that comes with the frames. A serial unit reads
 /// such inputs before it computes any output.
 static std::optional<Failure> findUntimed(const NumberedKernel &kernel,
-                                          const hls::KernelParts &parts,
-                                          const hls::UnitOptions &options,
+                                          const loops::KernelParts &parts,
+                                          const loops::UnitOptions &options,
                                           ArrayRef<PlannedTensor> inputs) {
   if (options.stages == 0 || !parts.obstacles.empty())
     return std::nullopt;
   for (auto [value, tensor] :
        llvm::zip_equal(parts.outputs, tensorsOf(kernel, parts.outputs))) {
-    const std::vector<size_t> sources = hls::sourcesOf(parts, value);
+    const std::vector<size_t> sources = loops::sourcesOf(parts, value);
     if (llvm::any_of(sources, [&](size_t source) {
           return !llvm::is_contained(options.residents, source);
         }))
@@ -199,16 +199,16 @@ static std::optional<Failure> findUntimed(const NumberedKernel &kernel,
   return std::nullopt;
 }
 
-rhizome::Result<hls::UnitOptions>
+rhizome::Result<loops::UnitOptions>
 kernelcommands::unitOptions(const NumberedKernel &kernel,
                             const UnitChoice &choice,
                             const DeviceContext &device) {
-  hls::UnitOptions options;
+  loops::UnitOptions options;
   options.stages = size_t(choice.stages);
   options.words = std::max<int64_t>(1, choice.words);
   options.beatBits /= choice.lanes;
   options.budget = device.budget;
-  const hls::KernelParts parts = hls::partsOf(kernel.integers);
+  const loops::KernelParts parts = loops::partsOf(kernel.integers);
   std::vector<PlannedTensor> inputs = tensorsOf(kernel, parts.inputs);
   for (const std::string &name : choice.residents) {
     auto it = llvm::find_if(inputs, [&](const PlannedTensor &tensor) {

@@ -3,7 +3,7 @@
 // take, dies of units, and the cycles of an element with the memory.
 #include "HardwareParts.h"
 #include "SystemModel.h"
-#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Units/Circuit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -51,12 +51,12 @@ unsigned kernelcommands::wordBits(llvm::ArrayRef<mlir::Value> tensors) {
   return bits;
 }
 
-std::vector<Mover> kernelcommands::moversOf(const hls::KernelUnit &unit,
+std::vector<Mover> kernelcommands::moversOf(const loops::KernelUnit &unit,
                                             int64_t lanes,
                                             const DeviceContext &device) {
   std::vector<Mover> movers;
   for (const auto *streams : {&unit.inStreams, &unit.outStreams})
-    for (const hls::UnitStream &stream : *streams) {
+    for (const loops::UnitStream &stream : *streams) {
       Mover m;
       m.stream = stream.name;
       m.isWrite = streams == &unit.outStreams;
@@ -199,7 +199,7 @@ static double moreLatency(const PlannedKernel &kernel,
          (kernel.isDataflow ? 0 : once);
 }
 
-void kernelcommands::addSystem(Plan &plan, const hls::KernelUnit &unit,
+void kernelcommands::addSystem(Plan &plan, const loops::KernelUnit &unit,
                                llvm::ArrayRef<Mover> movers, int64_t units,
                                const DeviceContext &context) {
   PlannedNode &node = plan.nodes[0];
@@ -275,7 +275,7 @@ double kernelcommands::boundOf(const Plan &plan, const DeviceContext &device) {
       longest = std::max(longest, bits);
       all += bits;
     }
-  int64_t beat = hls::UnitOptions().beatBits;
+  int64_t beat = loops::UnitOptions().beatBits;
   for (const auto *ports : {&node.inputs, &node.outputs})
     for (const BorderPort &port : *ports)
       beat = std::max(beat, int64_t(port.dataWidth));

@@ -11,7 +11,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "rhizome/Dialect/Num/Ops.h"
-#include "rhizome/Generator/Hls/Views.h"
+#include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/MapVector.h"
@@ -286,12 +286,12 @@ std::string Printer::memoryOf(Value base) {
 
 std::string Printer::element(Value tensor, AffineMap map,
                              ArrayRef<std::string> loops) {
-  gen::hls::View view = gen::hls::viewOf(tensor);
-  gen::hls::Index sum{0, std::vector<int64_t>(loops.size())};
+  gen::loops::View view = gen::loops::viewOf(tensor);
+  gen::loops::Index sum{0, std::vector<int64_t>(loops.size())};
   auto shape = mlir::cast<RankedTensorType>(view.base.getType()).getShape();
   int64_t stride = 1;
   for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
-    const gen::hls::View::Dimension &at = view.dims[d];
+    const gen::loops::View::Dimension &at = view.dims[d];
     sum.constant += at.first * stride;
     if (at.of && !sum.add(map.getResult(*at.of), at.step * stride))
       return refuse("an index is not a sum of loops",

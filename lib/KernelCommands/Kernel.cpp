@@ -10,7 +10,7 @@
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Num/Ops.h"
-#include "rhizome/Generator/Hls/Views.h"
+#include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
@@ -214,7 +214,7 @@ static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
   };
   if (!options.numbers.format && !isAnnotated(loaded.func)) {
     if (!options.sums.empty())
-      gen::hls::generalizeAll(loaded.func);
+      gen::loops::generalizeAll(loaded.func);
     if (llvm::Error error = splitAll())
       return std::move(error);
     return false;
@@ -299,7 +299,7 @@ static void copyResults(mlir::func::FuncOp func) {
       reader = own;
     }
     mlir::OpOperand &from = reader == end ? result : reader->getOpOperand(0);
-    mlir::Value copy = gen::hls::copyOf(from.get(), reader);
+    mlir::Value copy = gen::loops::copyOf(from.get(), reader);
     if (auto name = func.getResultAttr(unsigned(i), kNameAttr))
       copy.getDefiningOp()->setAttr(kNameAttr, name);
     from.set(copy);
@@ -319,9 +319,9 @@ kernelcommands::readNumbered(const std::string &path,
   if (!chosen)
     return chosen.takeError();
   if (!*chosen)
-    gen::hls::generalizeAll(loaded->func);
+    gen::loops::generalizeAll(loaded->func);
   copyResults(loaded->func);
-  gen::hls::separateParts(loaded->func);
+  gen::loops::separateParts(loaded->func);
   NumberedKernel out;
   mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
   if (*chosen)

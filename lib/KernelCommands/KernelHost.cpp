@@ -44,13 +44,14 @@ struct Borders {
 /// Finds whence a kernel's inputs come and whither its outputs go.
 class BorderFinder {
 public:
-  BorderFinder(const NumberedKernel &kernel, const gen::hls::KernelParts &parts)
+  BorderFinder(const NumberedKernel &kernel,
+               const gen::loops::KernelParts &parts)
       : kernel(kernel), parts(parts), formats(matchingFormats(kernel)) {}
   Borders find();
 
 private:
   const NumberedKernel &kernel;
-  const gen::hls::KernelParts &parts;
+  const gen::loops::KernelParts &parts;
   llvm::DenseMap<Operation *, Operation *> formats;
 
   /// How a value is converted, at its border.
@@ -482,7 +483,7 @@ llvm::Error kernelcommands::writeKernelHost(PackageWriter &writer,
   auto kernel = readNumbered(path, options);
   if (!kernel)
     return kernel.takeError();
-  gen::hls::KernelParts parts = gen::hls::partsOf(kernel->integers);
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel->integers);
   const Borders borders = BorderFinder(*kernel, parts).find();
   auto without = [&](const std::string &why) {
     notes.push_back("the package has no host for OpenCL: " + why);

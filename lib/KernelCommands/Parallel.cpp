@@ -3,14 +3,14 @@
 #include "HardwareParts.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Generator/Circuit.h"
-#include "rhizome/Generator/Hls/Choose.h"
+#include "rhizome/Generator/Loops/Choose.h"
+#include "rhizome/Units/Circuit.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
-namespace hls = rhizome::gen::hls;
+namespace loops = rhizome::gen::loops;
 
 std::optional<NestCopies> kernelcommands::parseCopies(llvm::StringRef text) {
   NestCopies out;
@@ -104,7 +104,7 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
     return std::vector<ParallelKernel>{{request.options, {}}};
   kernel.formats.context->loadDialect<rtl::RtlDialect>();
   auto formats = matchingFormats(kernel);
-  gen::hls::KernelParts parts = gen::hls::partsOf(kernel.integers);
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel.integers);
   std::vector<unsigned> numbers; ///< of the nests that are sums, among all sums
   llvm::DenseMap<Operation *, unsigned> sums;
   func::FuncOp inFormats = kernel.formats.func;
@@ -112,7 +112,7 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
     if (isSum(op))
       sums.try_emplace(op, unsigned(sums.size()));
   });
-  std::vector<hls::OpenNest> nests;
+  std::vector<loops::OpenNest> nests;
   std::vector<bool> isUsed(request.copies.size());
   int64_t border = 0;
   for (auto tensors : {&parts.inputs, &parts.outputs})
@@ -124,7 +124,7 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   for (auto [op, name] : llvm::zip_equal(parts.nests, namesOf(parts.nests))) {
     auto same = cast<linalg::GenericOp>(formats.at(op));
     numbers.push_back(sums.lookup(same));
-    hls::OpenNest &nest = nests.emplace_back();
+    loops::OpenNest &nest = nests.emplace_back();
     nest.op = op;
     nest.maySplit = mayReorder(same, request.options);
     if (!isServed)
@@ -144,7 +144,7 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
       return Failure(Failure::Kind::Usage,
                      "the kernel has no nest '" + copies.nest + "'",
                      "explore lists them: their names, or numbers from 1");
-  hls::ParallelLimits limits;
+  loops::ParallelLimits limits;
   // Copies that a user wants are refused when they are built.
   limits.most = most;
   if (!isServed)
@@ -160,15 +160,15 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   constexpr size_t kTries = 12;
   std::vector<ParallelKernel> out;
   auto choose = [&] {
-    return hls::chooseCopies(nests, limits, gen::paceFor(device), device.cost,
-                             kTries);
+    return loops::chooseCopies(nests, limits, gen::paceFor(device), device.cost,
+                               kTries);
   };
-  std::vector<hls::ParallelChoice> choices = choose();
+  std::vector<loops::ParallelChoice> choices = choose();
   if (choices.empty() && limits.most.uram() > 0) {
     limits.inUltra = true;
     choices = choose();
   }
-  for (hls::ParallelChoice &choice : choices) {
+  for (loops::ParallelChoice &choice : choices) {
     ParallelKernel &way = out.emplace_back();
     way.options = request.options;
     way.nests = std::move(choice.nests);

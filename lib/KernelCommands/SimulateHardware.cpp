@@ -98,7 +98,7 @@ static llvm::Error keepResidents(const PlannedKernel &kernel,
 }
 
 static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
-                                          const gen::hls::KernelParts &parts,
+                                          const gen::loops::KernelParts &parts,
                                           const PlannedKernel &planned,
                                           const InputValues &values,
                                           int64_t frames) {
@@ -282,7 +282,7 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
   auto kernel = readNumbered(source, *options);
   if (!kernel)
     return input(kernel.takeError());
-  gen::hls::KernelParts parts = gen::hls::partsOf(kernel->integers);
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel->integers);
   // Files may have been changed, and be accepted as they are.
   if (!parts.obstacles.empty() ||
       tensorsOf(*kernel, parts.inputs) != planned.inputs ||

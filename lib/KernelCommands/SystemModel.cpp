@@ -234,7 +234,7 @@ struct Unit {
 
 class Model {
 public:
-  Model(const hls::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
+  Model(const loops::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
         const PlannedSystem &system, const rhz::MemoryTiming &timing,
         int64_t groups);
   /// Runs until all is written; false if that takes too much work.
@@ -250,7 +250,7 @@ private:
   /// Places for written beats, and those that come in the bank's latency.
   static constexpr int64_t kPlaces = 64;
 
-  std::vector<hls::UnitWait> waits;
+  std::vector<loops::UnitWait> waits;
   std::vector<bool> isOnce; ///< by stage
   rhz::MemoryTiming timing;
   size_t inputs;
@@ -258,7 +258,8 @@ private:
   std::vector<Unit> units;
   int64_t now = 0, started = 0, finished = 0;
 
-  Stage stageOf(const hls::KernelUnit &unit, const hls::UnitStage &stage) const;
+  Stage stageOf(const loops::KernelUnit &unit,
+                const loops::UnitStage &stage) const;
   bool mayRun(const Unit &unit, size_t stage) const;
   bool step(Unit &unit);
   bool stepStages(Unit &unit);
@@ -278,11 +279,12 @@ bool areApart(const PlannedSystem &system, bool withOnce) {
   return true;
 }
 
-Model::Model(const hls::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
+Model::Model(const loops::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
              const PlannedSystem &system, const rhz::MemoryTiming &timing,
              int64_t groups)
-    : waits(hls::waitsOf(unit)), timing(timing), inputs(unit.inStreams.size()) {
-  for (const hls::UnitStage &stage : unit.stages)
+    : waits(loops::waitsOf(unit)), timing(timing),
+      inputs(unit.inStreams.size()) {
+  for (const loops::UnitStage &stage : unit.stages)
     isOnce.push_back(stage.isOnce);
   // As after a refresh.
   started = timing.refreshEvery + timing.refresh;
@@ -298,18 +300,18 @@ Model::Model(const hls::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
         bank = std::make_unique<Bank>(Bank{rhz::MemoryServer(timing)});
       one.ports.emplace_back(m, *bank, number++, groups);
     }
-    for (const hls::UnitStage &stage : unit.stages)
+    for (const loops::UnitStage &stage : unit.stages)
       one.stages.push_back(stageOf(unit, stage));
     one.tokens.resize(waits.size());
     one.valid.resize(unit.outStreams.size());
   }
 }
 
-Stage Model::stageOf(const hls::KernelUnit &unit,
-                     const hls::UnitStage &plan) const {
+Stage Model::stageOf(const loops::KernelUnit &unit,
+                     const loops::UnitStage &plan) const {
   Stage stage;
   auto add = [&](Phase::Kind kind, llvm::ArrayRef<mlir::Value> tensors,
-                 const std::vector<hls::UnitStream> &streams) {
+                 const std::vector<loops::UnitStream> &streams) {
     for (mlir::Value v : tensors) {
       Phase phase{kind, 0, unit.stepsOf(v), unit.words / unit.widthOf(v)};
       for (auto [k, stream] : llvm::enumerate(streams))
@@ -575,7 +577,7 @@ double Model::interval() const {
 } // namespace
 
 std::optional<SystemTiming> kernelcommands::timeSystem(
-    const hls::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
+    const loops::KernelUnit &unit, llvm::ArrayRef<Mover> movers,
     const PlannedSystem &system, const rhz::MemoryTiming &timing) {
   SystemTiming out;
   // A run that takes too much work has measured some groups.

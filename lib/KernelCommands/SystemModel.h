@@ -3,9 +3,9 @@
 // it.
 #pragma once
 
-#include "rhizome/Generator/Hls/KernelUnit.h"
-#include "rhizome/Generator/System.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/Package/PlannedSystem.h"
+#include "rhizome/Units/System.h"
 #include "rhz_memory.h"
 #include <optional>
 
@@ -17,7 +17,7 @@ struct SystemTiming {
   int64_t latency = 0;
 };
 /// Nothing if a group takes too many cycles to be followed.
-std::optional<SystemTiming> timeSystem(const gen::hls::KernelUnit &unit,
+std::optional<SystemTiming> timeSystem(const gen::loops::KernelUnit &unit,
                                        llvm::ArrayRef<gen::Mover> movers,
                                        const PlannedSystem &system,
                                        const rhz::MemoryTiming &timing);

@@ -11,7 +11,7 @@ using namespace rhizome::gen;
 
 UnitChoice kernelcommands::choiceOf(const UnitChoice &asked,
                                     const ParallelKernel &way,
-                                    const hls::KernelUnit &unit) {
+                                    const loops::KernelUnit &unit) {
   UnitChoice out = asked;
   out.words = unit.words;
   out.borders.clear();
@@ -19,7 +19,7 @@ UnitChoice kernelcommands::choiceOf(const UnitChoice &asked,
     for (Value v : tensors)
       out.borders.push_back(unit.widthOf(v));
   std::vector<linalg::GenericOp> nests;
-  for (const hls::Nest &nest : unit.nests)
+  for (const loops::Nest &nest : unit.nests)
     nests.push_back(nest.op);
   const std::vector<std::string> names = namesOf(nests);
   out.nests.clear();
@@ -100,7 +100,7 @@ std::optional<Failure> kernelcommands::whyNotFor(const Plan &plan,
   if (planned != device)
     return refuse("is a plan for " + planned + ", not for " + device,
                   "give --device " + planned);
-  const hls::KernelParts parts = hls::partsOf(kernel.integers);
+  const loops::KernelParts parts = loops::partsOf(kernel.integers);
   for (auto [values, tensors] :
        {std::pair(&parts.inputs, &plan.kernel->inputs),
         std::pair(&parts.outputs, &plan.kernel->outputs)})

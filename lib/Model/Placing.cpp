@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Place/Place.h"
+#include "rhizome/Solvers/MinimumCut.h"
 #include <cmath>
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // analyze: import, integerize, and the roofs of the devices asked for; and
 // what a package keeps of it for its report.
 #include "Analyze.h"
-#include "rhizome/Generator/Design.h"
+#include "rhizome/Design/Design.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"

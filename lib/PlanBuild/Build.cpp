@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Build.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Conversion/FlowToRtl.h"
+#include "rhizome/Design/Segments.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Emit/Emit.h"
-#include "rhizome/Generator/Segments.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Rtl/Emit.h"
+#include "rhizome/Rtl/FlowToRtl.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -327,8 +327,8 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     PlannedActor planned;
     planned.name = actor.name;
     planned.node = llvm::join(op.getNodeNames(), ", ");
-    planned.intervalCycles = int64_t(llvm::divideCeil(
-        uint64_t(gen::serviceCycles(actor)), op.getBatch()));
+    planned.intervalCycles = int64_t(
+        llvm::divideCeil(uint64_t(gen::serviceCycles(actor)), op.getBatch()));
     gen::Resources r = gen::costOf(structure, cost);
     // If rounded, they would not add up to the node's prediction.
     for (size_t k = 0; k < gen::kResourceNames.size(); ++k)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Node.h"
-#include "rhizome/Emit/Emit.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/Rtl/Emit.h"
 #include "rhizome/Support/Resources.h"
 
 using namespace mlir;

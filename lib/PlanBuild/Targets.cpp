@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Targets.h"
-#include "rhizome/Generator/Link.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Design/Link.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"
 #include "rhizome/Target/CostModel.h"
+#include "rhizome/Units/Shared.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -184,7 +184,7 @@ def kernels_for_devices(suite):
     result = suite.run("coverage", helmholtz, "--json")
     ops = (result.json or {}).get("ops", [])
     suite.check(result.status == 0 and len(ops) == 7 and all(
-        op["generators"]["hls"] is True for op in ops),
+        op["generators"]["loops"] is True for op in ops),
         f"coverage of a kernel: {str(ops)[:300]}", result.command)
     for command in ("compile", "explore"):
         result = suite.run(command, kernel, "--numbers", "float<15,30>",

@@ -23,11 +23,10 @@ ALLOWED = {
     "Package": "Numeric Support",
     "ClusterSim": "Package Support runtime",
     "Interp": "Dialect/Num Dialect/Osa Numeric Support",
-    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
-                  "Numeric Unit Support",
+    "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Cpu": "Conversion Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow "
            "Numeric Support",
-    "Emit": "Dialect/Rtl Support",
+    "Rtl": "Dialect/Flow Dialect/Rtl Unit Support",
     "Import": "Support",
     "Import/Onnx": "Import Interp Dialect/Num Dialect/Osa Numeric "
                    "Support",
@@ -38,36 +37,41 @@ ALLOWED = {
     "Calibrate": "Cpu Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
-    "Place": "",
-    "Schedule": "",
-    "Generator": "Cost Schedule Unit Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl "
-                 "Support",
-    "Generator/Dhm": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
-    "Generator/Floats": "Generator Cost Schedule Dialect/Rtl Numeric",
-    "Generator/Hls": "Generator/Floats Conversion Cost Schedule Dialect/Rtl",
-    "Generator/Shared": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
-    "Generator/Stream": "Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Solvers": "",
+    "Timing": "",
+    "Generator": "Cost Timing Unit Dialect/Num Dialect/Osa Dialect/Flow Support",
+    "Units": "Generator Cost Solvers Unit Dialect/Num Dialect/Osa Dialect/Rtl "
+             "Numeric Support",
+    "Design": "Units Generator Timing Cost Unit Dialect/Num Dialect/Osa "
+              "Dialect/Flow Support",
+    "Generator/Dhm": "Units Generator Cost Unit Dialect/Num Dialect/Osa Support",
+    "Generator/Loops": "Units Rtl Conversion Cost Solvers Dialect/Rtl",
+    "Generator/Stream": "Units Generator Cost Unit Dialect/Num Dialect/Osa "
+                        "Support",
     "Analysis": "Generator Cost Dialect/Num Dialect/Osa Target Support",
     "Report": "Package Support",
     "Simulate": "Package Support",
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
-    "Explore": "Generator Cost Dialect/Osa Dialect/Flow Support",
+    "Explore/Solver": "Cost Support",
+    "Explore": "Explore/Solver Design Units Generator Timing Cost Dialect/Osa "
+               "Dialect/Flow Support",
     "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion Cpu "
-             "Interp Place Package Target Dialect/Num Dialect/Osa "
+             "Interp Solvers Package Target Dialect/Num Dialect/Osa "
              "Dialect/Flow Numeric Support",
-    "PlanBuild": "Explore Generator Conversion Emit Package Target "
+    "PlanBuild": "Explore Explore/Solver Design Units Generator Rtl Package Target "
                  "Dialect/Flow Dialect/Osa Support",
     "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Support",
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
-    "Characterize": "PlanBuild Generator Synth Target Support",
-    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Generator Generator/Hls "
-                      "Emit Simulate Report Vendor Package Import/Mlir Interp "
+    "Characterize": "PlanBuild Design Generator Synth Target Support",
+    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Design Units Generator "
+                      "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
-    "Pipeline": "Deploy Model PlanBuild Explore Analysis Generator Transforms "
+    "Pipeline": "Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
+                "Generator Transforms "
                 "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
     "Precision": "Pipeline Evaluate Explore Model Calibrate Package Support",
@@ -81,7 +85,7 @@ ALLOWED = {
 }
 # The only place where the list of generators may name each of them.
 EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
-              ("lib/Generator/Registry.cpp", "Generator/Shared"),
+              ("lib/Generator/Registry.cpp", "Units"),
               ("lib/Generator/Registry.cpp", "Generator/Stream")}
 
 # Libraries that are not named after their layer.
@@ -90,7 +94,9 @@ LIBRARIES = {"Dialects": "Dialect", "Num": "Dialect/Num",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
              "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",
              "ImportKernel": "Import/Kernel",
-             "Floats": "Generator/Floats", "Hls": "Generator/Hls"}
+             "Floats": "Units", "Dhm": "Generator/Dhm",
+             "Stream": "Generator/Stream", "Loops": "Generator/Loops",
+             "Solver": "Explore/Solver", "ToRtl": "Rtl"}
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # Shared with what is built around a design: it is in data/sim.

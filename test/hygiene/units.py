@@ -16,7 +16,7 @@ from common import ROOT, argument, report, tracked
 PAGE = ROOT / "docs" / "units.md"
 # Folders that use units, and so refer to them by name.
 GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
-              "lib/Generator/Shared/", "lib/Generator/Circuit/",
+              "lib/Units/Shared/", "lib/Units/Circuit/",
               "include/rhizome/Generator/Stream/",
               "include/rhizome/Generator/Dhm/")
 # Files in which such a word has another meaning.
@@ -31,10 +31,10 @@ OTHERWISE = {
     # The prices of kernels are those of a characterized unit's terms.
     "lib/KernelCommands/ExploreFormats.cpp": {"matvec_lut", "gearbox_rotate"},
 }
-CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Emit/",
-        "lib/Explore/", "lib/Generator/", "lib/Package/", "lib/Pipeline/",
+CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Rtl/",
+        "lib/Design/", "lib/Explore/", "lib/Generator/", "lib/Package/", "lib/Pipeline/",
         "lib/Report/", "lib/Simulate/", "lib/Synth/", "lib/Target/",
-        "lib/Transforms/", "lib/Unit/", "lib/Vendor/", "lib/ClusterSim/",
+        "lib/Timing/", "lib/Transforms/", "lib/Unit/", "lib/Units/", "lib/Vendor/", "lib/ClusterSim/",
         "lib/Model/", "lib/PlanBuild/", "lib/Evaluate/", "lib/Deploy/",
         "lib/Characterize/", "lib/KernelCommands/",
         "include/rhizome/", "tools/")

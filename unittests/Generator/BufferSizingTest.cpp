@@ -3,7 +3,7 @@
 // design is as fast as with buffers that never fill, whatever is slow, and
 // where what follows a join is slow they do not hold what would pile up.
 #include "Layers.h"
-#include "rhizome/Generator/Sizing.h"
+#include "rhizome/Design/Sizing.h"
 
 using namespace mlir;
 using namespace rhizome;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The resources of a circuit, in which unused bits and bits that are always
 // zero are not built, and its register positions.
-#include "rhizome/Generator/Circuit.h"
-#include "../../lib/Generator/Circuit/Pipeline.h"
+#include "rhizome/Units/Circuit.h"
+#include "../../lib/Units/Circuit/Pipeline.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"

@@ -6,7 +6,7 @@
 #include "../../lib/Generator/Dhm/AdderGraph.h"
 #include "Layers.h"
 #include "RtlValues.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Shared.h"
 #include <ctime>
 
 using namespace mlir;

@@ -6,8 +6,8 @@
 #include "../TestFolder.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Emit/Emit.h"
-#include "rhizome/Generator/Floats/Operators.h"
+#include "rhizome/Rtl/Emit.h"
+#include "rhizome/Units/Floats/Operators.h"
 #include "llvm/Support/Program.h"
 #include <random>
 

@@ -4,12 +4,12 @@
 // an element, once all that stays is there.
 #pragma once
 
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <string>
 
 namespace rhizome::test {
-inline int64_t beatsOf(const gen::hls::UnitStream &stream, int64_t words) {
+inline int64_t beatsOf(const gen::loops::UnitStream &stream, int64_t words) {
   int64_t beats = 0;
   for (mlir::Value v : stream.tensors)
     beats += llvm::divideCeil(
@@ -19,18 +19,18 @@ inline int64_t beatsOf(const gen::hls::UnitStream &stream, int64_t words) {
 
 /// For `elements` of numbers of `bits` bits; the words of a stream's beats are
 /// in NAME.hex. Prints CYCLES, and RIGHT if every word is.
-inline std::string kernelBench(const gen::hls::KernelUnit &unit, int64_t bits,
+inline std::string kernelBench(const gen::loops::KernelUnit &unit, int64_t bits,
                                int64_t elements, bool stalls) {
   using llvm::formatv;
   std::string state, ports, give, check, load, isLoaded = "1", isGiven, isDone;
-  auto widthOf = [](const gen::hls::UnitStream &s) {
+  auto widthOf = [](const gen::loops::UnitStream &s) {
     unsigned most = 1;
     for (mlir::Value v : s.tensors)
       most = std::max(
           most, getElementTypeOrSelf(v.getType()).getIntOrFloatBitWidth());
     return most;
   };
-  for (const gen::hls::UnitStream &s : unit.inStreams) {
+  for (const gen::loops::UnitStream &s : unit.inStreams) {
     const int64_t beats = beatsOf(s, unit.words) * (s.isOnce ? 1 : elements);
     state += formatv("  logic [{0}:0] {1} [{2}];\n  logic {1}_v = 0, {1}_r, "
                      "{1}_was = 0;\n  int {1}_n = 0;\n",
@@ -53,7 +53,7 @@ inline std::string kernelBench(const gen::hls::KernelUnit &unit, int64_t bits,
       isLoaded += formatv(" && {0}_n == {1}", s.name, beats);
     load += formatv("    $readmemh(\"{0}.hex\", {0});\n", s.name);
   }
-  for (const gen::hls::UnitStream &s : unit.inStreams) {
+  for (const gen::loops::UnitStream &s : unit.inStreams) {
     const std::string offers = s.isOnce ? "cycle > 4" : isLoaded;
     isGiven += stalls ? formatv("    if (!{0}_v || {0}_was) {0}_v <= {1} && "
                                 "$urandom % 3 != 0;\n",
@@ -64,7 +64,7 @@ inline std::string kernelBench(const gen::hls::KernelUnit &unit, int64_t bits,
                        beatsOf(s, unit.words) * (s.isOnce ? 1 : elements));
     check += formatv("    {0}_was <= {0}_r;\n", s.name);
   }
-  for (const gen::hls::UnitStream &s : unit.outStreams) {
+  for (const gen::loops::UnitStream &s : unit.outStreams) {
     const int64_t beats = beatsOf(s, unit.words) * elements;
     state += formatv("  logic [{0}:0] {1} [{2}];\n  logic [{3}:0] {1}_d;\n"
                      "  logic {1}_v, {1}_l, {1}_r = 0;\n  int {1}_n = 0;\n",

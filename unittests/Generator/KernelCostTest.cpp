@@ -7,7 +7,7 @@
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/Generator/Actor.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "gtest/gtest.h"
 
@@ -37,14 +37,14 @@ protected:
         &context);
     EXPECT_TRUE(module) << body;
     return costOf(
-        hls::structureOf(*module->getOps<rtl::ModuleOp>().begin(), {}), {});
+        loops::structureOf(*module->getOps<rtl::ModuleOp>().begin(), {}), {});
   }
 
-  FailureOr<hls::KernelUnit> helmholtz(const hls::UnitOptions &options) {
+  FailureOr<loops::KernelUnit> helmholtz(const loops::UnitOptions &options) {
     return build(test::helmholtz(3), Format::fixed(8, 24), options);
   }
-  FailureOr<hls::KernelUnit> build(const std::string &text, Format format,
-                                   const hls::UnitOptions &options) {
+  FailureOr<loops::KernelUnit> build(const std::string &text, Format format,
+                                     const loops::UnitOptions &options) {
     formats = parseSourceString<ModuleOp>(text, &context);
     auto kernel = *formats->getOps<func::FuncOp>().begin();
     FormatChoice choice;
@@ -58,10 +58,10 @@ protected:
     b.setInsertionPointToEnd(parent->getBody());
     for (auto func : formats->getOps<func::FuncOp>())
       if (!func.isExternal())
-        return hls::buildKernelUnit(func, "unit", {8 * 32}, {}, options, b);
+        return loops::buildKernelUnit(func, "unit", {8 * 32}, {}, options, b);
     return failure();
   }
-  static size_t productsOf(const hls::KernelUnit &unit) {
+  static size_t productsOf(const loops::KernelUnit &unit) {
     size_t count = 0;
     rtl::ModuleOp(unit.module).walk([&](rtl::MulOp) { ++count; });
     return count;
@@ -140,7 +140,7 @@ TEST_F(KernelCosts, SerialNestsHaveOneProductInTurns) {
   ASSERT_EQ(unit->groups.size(), 2u);
   EXPECT_EQ(unit->groups[0], (std::vector<size_t>{0, 1, 2, 4, 5, 6}));
   EXPECT_EQ(productsOf(*unit), 6u);
-  EXPECT_EQ(costOf(hls::structureOf(unit->module, {}), {}).dsp(), 6);
+  EXPECT_EQ(costOf(loops::structureOf(unit->module, {}), {}).dsp(), 6);
 }
 
 TEST_F(KernelCosts, AWrappedFactorHasItsOwnBits) {
@@ -157,11 +157,11 @@ TEST_F(KernelCosts, AWrappedFactorHasItsOwnBits) {
       "return %r : tensor<5xf64>\n}\n",
       Format::fixed(4, 14), {});
   ASSERT_TRUE(succeeded(unit));
-  EXPECT_EQ(costOf(hls::structureOf(unit->module, {}), {}).dsp(), 1);
+  EXPECT_EQ(costOf(loops::structureOf(unit->module, {}), {}).dsp(), 1);
 }
 
 TEST_F(KernelCosts, StagesHaveProductsOfTheirOwn) {
-  hls::UnitOptions options;
+  loops::UnitOptions options;
   options.stages = 7;
   auto unit = helmholtz(options);
   ASSERT_TRUE(succeeded(unit));
@@ -171,7 +171,7 @@ TEST_F(KernelCosts, StagesHaveProductsOfTheirOwn) {
 
 TEST_F(KernelCosts, ChosenNestsThatWaitForEachOtherTakeTurns) {
   // One copy of each; all wait for the one before.
-  hls::UnitOptions options;
+  loops::UnitOptions options;
   options.choices.resize(7);
   auto unit = helmholtz(options);
   ASSERT_TRUE(succeeded(unit));
@@ -179,9 +179,9 @@ TEST_F(KernelCosts, ChosenNestsThatWaitForEachOtherTakeTurns) {
 }
 
 TEST_F(KernelCosts, NothingIsBuiltThatIsNotWanted) {
-  hls::UnitOptions options;
+  loops::UnitOptions options;
   int64_t cycles = 0;
-  options.isWanted = [&](const hls::KernelUnit &unit) {
+  options.isWanted = [&](const loops::KernelUnit &unit) {
     cycles = unit.cycles();
     return false;
   };

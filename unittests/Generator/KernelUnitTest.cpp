@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels as hardware, simulated: bit for bit the evaluator's results under
 // random stalls, and without stalls exactly the predicted cycles.
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "../HelmholtzKernel.h"
 #include "../TestFolder.h"
 #include "KernelBench.h"
@@ -9,10 +9,10 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
-#include "rhizome/Emit/Emit.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "rhizome/Interp/Numbers.h"
-#include "rhizome/Schedule/Solvers.h"
+#include "rhizome/Rtl/Emit.h"
+#include "rhizome/Solvers/Solvers.h"
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "rhizome/Transforms/SplitSums.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,7 +23,7 @@
 
 using namespace mlir;
 using namespace rhizome;
-using namespace rhizome::gen::hls;
+using namespace rhizome::gen::loops;
 using numeric::Bits;
 using numeric::Format;
 using test::TestFolder;

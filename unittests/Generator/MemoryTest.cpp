@@ -6,10 +6,10 @@
 #include "Layers.h"
 #include "PlugOffset.h"
 #include "mlir/Parser/Parser.h"
-#include "rhizome/Generator/Segments.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Design/Segments.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
+#include "rhizome/Units/Shared.h"
 #include <random>
 
 using namespace mlir;
@@ -111,8 +111,8 @@ private:
            ", ASigned = 1, BWidth = 8, BSigned = 1, MulA = 1, MulB = 1, "
            "MulWidth = 2, Max = 0, OutWidth = " +
            n(bits + 1) + ", frameBeats = " + n(c.beats()) +
-           "}, depths = array<i64: 8>, nodes = [\"add\"]} : (" +
-           stream(bits) + ", " + stream(8) + ") -> " + stream(bits + 1) + "\n";
+           "}, depths = array<i64: 8>, nodes = [\"add\"]} : (" + stream(bits) +
+           ", " + stream(8) + ") -> " + stream(bits + 1) + "\n";
   }
 };
 

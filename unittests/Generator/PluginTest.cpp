@@ -6,8 +6,8 @@
 // build computes the interpreter's results, in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
-#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/UnitModel.h"
+#include "rhizome/Units/Circuit.h"
 
 using namespace mlir;
 using namespace rhizome;

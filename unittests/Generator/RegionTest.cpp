@@ -7,8 +7,8 @@
 // in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
-#include "rhizome/Generator/Shared.h"
 #include "rhizome/Generator/UnitModel.h"
+#include "rhizome/Units/Shared.h"
 
 using namespace mlir;
 using namespace rhizome;

@@ -4,7 +4,7 @@
 
 #include "../RtlValues.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
-#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Units/Circuit.h"
 
 namespace rhizome::test {
 /// A circuit's logic, made once, without its registers.

@@ -4,7 +4,7 @@
 // that are loaded when the design starts, over one bank or several. Values are
 // correct under any stalls; interval and latency are as predicted.
 #include "Layers.h"
-#include "rhizome/Generator/Segments.h"
+#include "rhizome/Design/Segments.h"
 #include <set>
 
 using namespace mlir;

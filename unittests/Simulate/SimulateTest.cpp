@@ -4,7 +4,7 @@
 #include "rhizome/Simulate/Simulate.h"
 #include "../TestFolder.h"
 #include "mlir/Parser/Parser.h"
-#include "rhizome/Emit/Emit.h"
+#include "rhizome/Rtl/Emit.h"
 #include "rhizome/Simulate/Packing.h"
 #include <random>
 

@@ -4,12 +4,22 @@
 // One device is a cluster of one.
 #pragma once
 
-#include "rhizome/Explore/Problem.h"
-#include "rhizome/Generator/Design.h"
+#include "rhizome/Design/Design.h"
+#include "rhizome/Dialect/Flow/Plan.h"
+#include "rhizome/Explore/Solver/Problem.h"
 #include "rhizome/Support/Refusal.h"
 #include <cmath>
 
 namespace rhizome::explore {
+/// What limits the rate of a plan.
+struct Bottleneck {
+  flow::BottleneckKind kind = flow::BottleneckKind::Operation;
+  /// The model's node, for an operation; the name of a memory or a state.
+  std::string node;
+};
+/// An operation's node, or "the border" and so on.
+std::string describe(const Bottleneck &bottleneck);
+
 struct Goal {
   /// The objective, among the plans within the bounds.
   enum class Kind { MaxThroughput, MinLatency, MinResources, MinNodes };
@@ -167,8 +177,8 @@ struct Taken {
   /// Operations of a node with the same number take turns on one unit; -1: it
   /// has a unit of its own.
   int shared = -1;
-  int64_t trips = 1;        ///< of a frame through it
-  gen::Resources apart{};   ///< of units for each trip, if there are several
+  int64_t trips = 1;      ///< of a frame through it
+  gen::Resources apart{}; ///< of units for each trip, if there are several
 };
 
 /// One device's part, or that of several equal ones.

@@ -6,7 +6,7 @@
 
 #include "rhizome/Cost/CostModel.h"
 #include "rhizome/Cost/Resources.h"
-#include "rhizome/Generator/EventSim.h"
+#include "rhizome/Timing/EventSim.h"
 #include "rhizome/Unit/Units.h"
 #include "llvm/ADT/StringRef.h"
 #include <cassert>
@@ -71,7 +71,7 @@ struct Memory : rhz::MemoryFigures {
 
 /// The bank of a memory port of an actor, and what it reads there: the image
 /// with that name in `MemoryImages`, one word per beat, is in the bank before
-/// the first frame. Its address is set by layOut() (Generator/Segments.h).
+/// the first frame. Its address is set by layOut() (Design/Segments.h).
 struct MemoryPlace {
   /// A bank that buildDesign() chooses.
   static constexpr int64_t kAnyBank = -1;

@@ -14,7 +14,7 @@ double hostUs(const Host &host, mlir::Operation *op);
 /// Microseconds of one copy over a medium.
 double copyUs(const Medium &medium, int64_t bytes);
 
-/// Assigns places by minimum cut (lib/Place), at the host's costs. Operations
+/// Assigns places by minimum cut (lib/Solvers), at the host's costs. Operations
 /// that the FPGA could compute next to its layers cost only copies there.
 Placer placerFor(const Host &host);
 

@@ -4,7 +4,7 @@
 // that knows all others. Nothing throws: what a user can cause is a Failure.
 #pragma once
 
-#include "rhizome/Explore/Limit.h"
+#include "rhizome/Explore/Solver/Limit.h"
 #include "rhizome/Model/Coverage.h"
 #include "rhizome/Model/Request.h"
 #include "rhizome/Package/Plan.h"

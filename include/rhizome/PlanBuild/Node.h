@@ -3,10 +3,10 @@
 // and its files.
 #pragma once
 
-#include "rhizome/Conversion/NodeTop.h"
-#include "rhizome/Generator/Link.h"
+#include "rhizome/Design/Link.h"
 #include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Package/Package.h"
+#include "rhizome/Rtl/NodeTop.h"
 
 namespace rhizome::planbuild {
 /// The node's channels in the form of the cost model and the hardware builder;

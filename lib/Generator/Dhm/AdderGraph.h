@@ -5,7 +5,7 @@
 // several times) contain are computed once.
 #pragma once
 
-#include "rhizome/Generator/Circuit.h"
+#include "rhizome/Units/Circuit.h"
 
 namespace rhizome::gen::dhm {
 /// The non-zero weights of one result: input and weight.

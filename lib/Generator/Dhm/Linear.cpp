@@ -5,7 +5,7 @@
 // is based on a quick search for shared sums; the built circuit comes from a
 // longer search, and is that one or a smaller one.
 #include "Units.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Shared.h"
 
 using namespace mlir;
 

@@ -5,8 +5,8 @@
 
 #include "AdderGraph.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Generator/Circuit.h"
 #include "rhizome/Generator/Dhm/Dhm.h"
+#include "rhizome/Units/Circuit.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace rhizome::gen::dhm {

@@ -6,7 +6,7 @@
 #include "KnownUnits.h"
 #include "Models.h"
 #include "Reduction.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Shared.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 // positions and output pixels of a cycle, and rows that share weights.
 #include "Foldings.h"
 #include "Models.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Shared.h"
 
 namespace rhizome::gen::stream {
 std::vector<int64_t> tilesOf(const osa::Window &w) {

@@ -4,7 +4,7 @@
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "Models.h"
 #include "Units.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Shared.h"
 
 using namespace mlir;
 

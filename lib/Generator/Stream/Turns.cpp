@@ -5,8 +5,8 @@
 // circuit that drops the others.
 #include "Models.h"
 #include "Reduction.h"
-#include "rhizome/Generator/Circuit.h"
-#include "rhizome/Generator/Shared.h"
+#include "rhizome/Units/Circuit.h"
+#include "rhizome/Units/Shared.h"
 #include <numeric>
 #include <tuple>
 
