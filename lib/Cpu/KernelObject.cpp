@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "rhizome/Cpu/Function.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
@@ -34,7 +35,7 @@ static cpu::Memory memoryOf(func::FuncOp kernel, const Signature &signature) {
   size_t next = memory.inputs.size();
   for (auto [i, type] : llvm::enumerate(kernel.getResultTypes())) {
     int takes = -1;
-    if (auto name = kernel.getResultAttrOfType<StringAttr>(i, kNameAttr))
+    if (auto name = kernel.getResultAttrOfType<StringAttr>(i, marks::kName))
       for (size_t a = 0; a < memory.inputs.size(); ++a)
         if (signature.arguments[a].name == name.getValue())
           takes = int(a);
@@ -65,8 +66,8 @@ rhizome::kernel::bufferizeKernel(func::FuncOp kernel,
     return failure();
   out.body.setSymName("body");
   out.body.setPublic();
-  out.body->removeAttr(kKernelAttr);
-  out.body->removeAttr(kElementsAttr);
+  out.body->removeAttr(marks::kKernel);
+  out.body->removeAttr(marks::kElements);
   PassManager pm(kernel.getContext());
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());

@@ -362,10 +362,17 @@ public:
     if (!wanted)
       return wanted.takeError();
     kind = *wanted;
-    if (!request.key.empty() && kind != DriverKind::Udp)
-      return ofKind(Failure::Kind::Usage,
-                    createStringError("--key: only the driver 'udp' talks to "
-                                      "nodes, which may share a key"));
+    const std::pair<const char *, bool> ofNodes[] = {
+        {"--key", !request.key.empty()},
+        {"--at", !request.places.at.empty()},
+        {"--manifest", !request.places.manifest.empty()}};
+    for (auto [option, isGiven] : ofNodes)
+      if (isGiven && kind != DriverKind::Udp)
+        return ofKind(Failure::Kind::Usage,
+                      createStringError("%s: only the driver 'udp' talks to "
+                                        "nodes; leave it out, or give "
+                                        "--driver udp",
+                                        option));
     result.predicted = package->plan().predicted;
     Expected<std::unique_ptr<HostModel>> read =
         HostModel::read(package->modelPath());

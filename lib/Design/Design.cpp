@@ -171,7 +171,7 @@ private:
                                           place.bank, place.segment));
     if (!banks.empty())
       op.setMemoriesAttr(builder.getArrayAttr(banks));
-    op.setNodesAttr(builder.getStrArrayAttr(osa::nodeName(loc)));
+    op.setNodesAttr(builder.getStrArrayAttr(StringRef(osa::nodeName(loc))));
     if (border.dies.count > 1)
       op.setDie(die);
     if (actor.datapath)
@@ -269,7 +269,7 @@ private:
     auto next = placeholderFor(arg, want, loc);
     auto op =
         emit(loc, a, next.getResults(), typeOf(arg, want, flow::Order::Pixels));
-    op.setNodesAttr(builder.getStrArrayAttr(one.state.getOf()));
+    op.setNodesAttr(builder.getStrArrayAttr(StringRef(one.state.getOf())));
     auto ret = cast<func::ReturnOp>(network.getBody().front().getTerminator());
     awaited.push_back({next, ret.getOperand(one.result), want, loc, die});
     produce(arg, op.getOutputs()[0], want, loc);

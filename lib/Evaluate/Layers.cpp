@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors are matched by the names of the quantizers that make them, which the
 // integer operations keep as locations. What their codes mean stands in the
-// integer model (kQuantizers), so that it needs no network on reals.
+// integer model (marks::kQuantizers), so that it needs no network on reals.
 #include "Layers.h"
 #include "rhizome/Calibrate/Calibrate.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Model/States.h"
-#include "rhizome/Support/HostReason.h"
 #include <cmath>
 #include <set>
 
@@ -232,7 +232,7 @@ void Tracing::findInputs(const HostModel::Task &task) {
 void Tracing::findLayers(const HostModel::Task &task) {
   func::FuncOp function = task.function;
   auto module = function->getParentOfType<ModuleOp>();
-  auto quantizers = module->getAttrOfType<ArrayAttr>(kQuantizers);
+  auto quantizers = module->getAttrOfType<ArrayAttr>(marks::kQuantizers);
   if (!quantizers)
     return;
   llvm::StringMap<DictionaryAttr> byName;
@@ -247,8 +247,8 @@ void Tracing::findLayers(const HostModel::Task &task) {
     std::string name = osa::nodeName(&op);
     if (name.empty() || !byName.count(name))
       continue;
-    if (op.hasAttr(kSaturates) || isa<osa::RequantizeOp>(op))
-      if (!saturating.count(name) || op.hasAttr(kSaturates))
+    if (op.hasAttr(marks::kSaturates) || isa<osa::RequantizeOp>(op))
+      if (!saturating.count(name) || op.hasAttr(marks::kSaturates))
         saturating[name] = &op;
     if (!ops.count(name))
       order.push_back(name);
@@ -280,7 +280,7 @@ void Tracing::findExact() {
   llvm::StringMap<Value> values;
   for (BlockArgument arg : exactMain.getArguments())
     if (auto name = exactMain.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                           "rhizome.name"))
+                                                           marks::kName))
       values[name.getValue()] = arg;
   for (Operation &op : exactMain.getBody().front())
     if (op.getNumResults() == 1 && !isa<osa::ConstantOp>(op))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Saturation.h"
 #include "Layers.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
-#include "rhizome/Support/HostReason.h"
 #include <cmath>
 
 using namespace mlir;
@@ -33,7 +33,7 @@ static Beyond beyond(osa::QuantizeOp q, const Tensor &reals) {
 std::vector<double> evaluate::codesBeforeSaturation(osa::RequantizeOp op,
                                                     const Tensor &integers) {
   num::IntType type = num::elementInt(op.getType());
-  auto marked = op->getAttrOfType<DenseBoolArrayAttr>(kSaturates);
+  auto marked = op->getAttrOfType<DenseBoolArrayAttr>(marks::kSaturates);
   const bool low = marked && marked[0], high = marked && marked[1];
   auto multiplier = op.getMultiplier(), offset = op.getOffset();
   // A scalar is one channel.
@@ -88,7 +88,7 @@ SaturationCounter::SaturationCounter(ArrayRef<func::FuncOp> functions) {
 void SaturationCounter::add(Operation &op) {
   auto quantize = dyn_cast<osa::QuantizeOp>(op);
   bool rounds = quantize && quantize.getRounding() != osa::Rounding::Sign;
-  if (!rounds && !op.hasAttr(kSaturates))
+  if (!rounds && !op.hasAttr(marks::kSaturates))
     return;
   readers[op.getOperand(0)].push_back(list.size());
   quantizers.push_back(&op);

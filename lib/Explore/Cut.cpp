@@ -2,6 +2,7 @@
 #include "Cut.h"
 #include "Menu.h"
 #include "mlir/IR/IRMapping.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -12,7 +13,7 @@ namespace rhizome::explore {
 static StringAttr nameOf(func::FuncOp network, Value v) {
   if (auto arg = dyn_cast<BlockArgument>(v)) {
     if (auto name = network.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                         "rhizome.name"))
+                                                         marks::kName))
       return name;
     return StringAttr::get(network.getContext(), "input");
   }
@@ -20,7 +21,7 @@ static StringAttr nameOf(func::FuncOp network, Value v) {
   for (auto [i, result] : llvm::enumerate(ret->getOperands()))
     if (rootOf(result) == v)
       if (auto name = network.getResultAttrOfType<StringAttr>(unsigned(i),
-                                                              "rhizome.name"))
+                                                              marks::kName))
         return name;
   return StringAttr::get(network.getContext(),
                          osa::nodeName(v.getDefiningOp()));
@@ -80,11 +81,11 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
   IRMapping mapping;
   for (auto [i, v] : llvm::enumerate(arguments)) {
     mapping.map(v, body->getArgument(unsigned(i)));
-    function.setArgAttr(unsigned(i), "rhizome.name", nameOf(network, v));
-    function.setArgAttr(unsigned(i), "rhizome.value",
+    function.setArgAttr(unsigned(i), marks::kName, nameOf(network, v));
+    function.setArgAttr(unsigned(i), marks::kValue,
                         b.getI64IntegerAttr(numberOf(v, values)));
     if (auto input = dyn_cast<BlockArgument>(v))
-      function.setArgAttr(unsigned(i), "rhizome.input",
+      function.setArgAttr(unsigned(i), marks::kInput,
                           b.getI64IntegerAttr(input.getArgNumber()));
   }
   // Constants and reshapes move with their first reader.
@@ -109,18 +110,17 @@ func::FuncOp cutFunction(func::FuncOp network, ArrayRef<Operation *> ops,
   for (auto [i, v] : llvm::enumerate(results)) {
     StringAttr own;
     if (whole)
-      own =
-          network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
-    function.setResultAttr(unsigned(i), "rhizome.name",
+      own = network.getResultAttrOfType<StringAttr>(unsigned(i), marks::kName);
+    function.setResultAttr(unsigned(i), marks::kName,
                            own ? own : nameOf(network, rootOf(v)));
-    function.setResultAttr(unsigned(i), "rhizome.value",
+    function.setResultAttr(unsigned(i), marks::kValue,
                            b.getI64IntegerAttr(numberOf(rootOf(v), values)));
     SmallVector<int64_t> outputs;
     for (auto [o, result] : llvm::enumerate(end->getOperands()))
       if (whole ? o == i
                 : rootOf(result) == v && !llvm::is_contained(passing, v))
         outputs.push_back(int64_t(o));
-    function.setResultAttr(unsigned(i), "rhizome.outputs",
+    function.setResultAttr(unsigned(i), marks::kOutputs,
                            b.getDenseI64ArrayAttr(outputs));
   }
   return function;

@@ -3,6 +3,7 @@
 // datagram after the other, through endpoints that store whole datagrams, and
 // beat by beat through every node's design in the event simulator.
 #include "Latency.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include <cmath>
 
 using namespace mlir;
@@ -76,7 +77,7 @@ std::vector<int> Request::tensorsOf(const NodeResult &node, bool inputs) const {
   };
   bool isWhole = function == posed.network;
   auto number = [&](DictionaryAttr attrs) {
-    return attrs.getAs<IntegerAttr>("rhizome.value").getInt();
+    return attrs.getAs<IntegerAttr>(marks::kValue).getInt();
   };
   if (inputs)
     for (unsigned i = 0; i < function.getNumArguments(); ++i)

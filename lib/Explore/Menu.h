@@ -3,7 +3,7 @@
 // generators' offers for them, glue is what is between.
 #pragma once
 
-#include "rhizome/Design/Link.h"
+#include "rhizome/Cost/Link.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Explore/Solver/Problem.h"
 #include "rhizome/Generator/OfferCache.h"

@@ -7,6 +7,7 @@
 #include "Latency.h"
 #include "Spills.h"
 #include "rhizome/Design/Sizing.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Explore/Solver/RunLayout.h"
 #include "rhizome/Explore/Solver/Runs.h"
@@ -617,15 +618,15 @@ void renumberValues(Result &result) {
     func::FuncOp function = node.function;
     Builder b(function.getContext());
     auto renumbered = [&](DictionaryAttr attrs) {
-      int64_t old = attrs.getAs<IntegerAttr>("rhizome.value").getInt();
+      int64_t old = attrs.getAs<IntegerAttr>(marks::kValue).getInt();
       return b.getI64IntegerAttr(
           numbers.try_emplace(old, int64_t(numbers.size())).first->second);
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      function.setArgAttr(i, "rhizome.value",
+      function.setArgAttr(i, marks::kValue,
                           renumbered(function.getArgAttrDict(i)));
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      function.setResultAttr(i, "rhizome.value",
+      function.setResultAttr(i, marks::kValue,
                              renumbered(function.getResultAttrDict(i)));
   }
 }

@@ -10,6 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Osa/Rows.h"
 #include "rhizome/Generator/Trips.h"
@@ -559,8 +560,6 @@ void takeWidest(Operation *op, ArrayRef<Operation *> each) {
   }
 }
 
-constexpr const char *kBlocks = "rhizome.blocks"; ///< of a folded copy
-
 func::FuncOp copyOf(func::FuncOp base, func::FuncOp after, StringRef name) {
   auto copy = cast<func::FuncOp>(base->clone());
   copy->removeAttr(flow::kPlace); // it is not a task of the model
@@ -690,7 +689,7 @@ std::vector<Repeat> wholeIds(func::FuncOp network,
 }
 
 void eraseFolded(func::FuncOp copy) {
-  if (auto blocks = copy->getAttrOfType<StringAttr>(kBlocks))
+  if (auto blocks = copy->getAttrOfType<StringAttr>(marks::kBlocks))
     if (auto *other = copy->getParentOfType<ModuleOp>().lookupSymbol(blocks))
       other->erase();
   copy.erase();
@@ -734,7 +733,7 @@ func::FuncOp foldAs(func::FuncOp network, const std::vector<Repeat> &repeats,
   std::vector<Operation *> ops = hardwareOf(folded);
   OpBuilder b(network.getContext());
   for (auto [i, op] : llvm::enumerate(all))
-    op->setAttr(gen::kTrip, b.getI64IntegerAttr(int64_t(i)));
+    op->setAttr(marks::kTrip, b.getI64IntegerAttr(int64_t(i)));
   for (const Chain &chain : chains) {
     fold(ops, all, chain, blocks.getSymName());
     // The first trip takes what the others take.
@@ -750,7 +749,7 @@ func::FuncOp foldAs(func::FuncOp network, const std::vector<Repeat> &repeats,
     for (Operation *op : block)
       op->replaceUsesOfWith(taken, cast.getOutput());
   }
-  folded->setAttr(kBlocks, blocks.getSymNameAttr());
+  folded->setAttr(marks::kBlocks, blocks.getSymNameAttr());
   return folded;
 }
 

@@ -4,6 +4,7 @@
 // what has no such memory cannot be in the body.
 #include "rhizome/Generator/Trips.h"
 #include "rhizome/Dialect/Flow/Plan.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "llvm/ADT/StringSet.h"
@@ -14,7 +15,7 @@ namespace rhizome::gen {
 void setTrips(Operation *op, int64_t trips, StringRef function, int64_t first,
               int64_t stride) {
   Builder b(op->getContext());
-  op->setAttr(kTrips,
+  op->setAttr(marks::kTrips,
               b.getDictionaryAttr(
                   {b.getNamedAttr("first", b.getI64IntegerAttr(first)),
                    b.getNamedAttr("in", b.getStringAttr(function)),
@@ -27,12 +28,12 @@ static int64_t numberIn(DictionaryAttr attr, StringRef name) {
 }
 
 int64_t tripsOf(Operation *op) {
-  auto attr = op->getAttrOfType<DictionaryAttr>(kTrips);
+  auto attr = op->getAttrOfType<DictionaryAttr>(marks::kTrips);
   return attr ? numberIn(attr, "trips") : 1;
 }
 
 llvm::SmallVector<Operation *> eachTrip(Operation *op) {
-  auto attr = op->getAttrOfType<DictionaryAttr>(kTrips);
+  auto attr = op->getAttrOfType<DictionaryAttr>(marks::kTrips);
   auto module = op->getParentOfType<ModuleOp>();
   Operation *function =
       module.lookupSymbol(cast<StringAttr>(attr.get("in")).getValue());
@@ -40,7 +41,7 @@ llvm::SmallVector<Operation *> eachTrip(Operation *op) {
                 stride = numberIn(attr, "stride");
   llvm::SmallVector<Operation *> ops(size_t(numberIn(attr, "trips")), nullptr);
   for (Operation &other : function->getRegion(0).front())
-    if (auto number = other.getAttrOfType<IntegerAttr>(kTrip)) {
+    if (auto number = other.getAttrOfType<IntegerAttr>(marks::kTrip)) {
       const int64_t from = number.getInt() - first;
       if (from >= 0 && from % stride == 0 &&
           from / stride < int64_t(ops.size()))

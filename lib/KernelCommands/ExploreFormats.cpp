@@ -3,6 +3,7 @@
 #include "rhizome/KernelCommands/ExploreFormats.h"
 #include "KernelFile.h"
 #include "mlir/IR/Diagnostics.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Interp/Numbers.h"
@@ -58,7 +59,7 @@ public:
     return copy;
   }
   static std::string nameOf(func::FuncOp func, unsigned argument) {
-    if (auto name = func.getArgAttrOfType<StringAttr>(argument, "rhizome.name"))
+    if (auto name = func.getArgAttrOfType<StringAttr>(argument, marks::kName))
       return name.getValue().str();
     if (auto name = dyn_cast<NameLoc>(func.getArgument(argument).getLoc()))
       return name.getName().str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "HardwareParts.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,7 +13,7 @@ using namespace rhizome;
 using namespace rhizome::kernelcommands;
 
 std::string kernelcommands::nameOf(Operation &op) {
-  if (auto name = op.getAttrOfType<StringAttr>(kernel::kNameAttr))
+  if (auto name = op.getAttrOfType<StringAttr>(marks::kName))
     return name.str();
   if (auto at = op.getLoc()->findInstanceOf<FileLineColLoc>())
     return "line " + std::to_string(at.getLine());
@@ -57,8 +58,7 @@ kernelcommands::matchingFormats(const NumberedKernel &kernel) {
 static std::string borderName(const NumberedKernel &kernel, Value v) {
   func::FuncOp func = kernel.integers;
   auto nameAt = [](DictionaryAttr attrs) {
-    auto name =
-        attrs ? attrs.getAs<StringAttr>(kernel::kNameAttr) : StringAttr();
+    auto name = attrs ? attrs.getAs<StringAttr>(marks::kName) : StringAttr();
     return name ? name.str() : std::string();
   };
   auto resultName = [&](OpOperand &use) {

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Import/Kernel/Ir.h"
@@ -58,8 +59,7 @@ std::vector<HlsPort> kernelcommands::portsOf(const NumberedKernel &kernel) {
   std::vector<HlsPort> ports;
   auto add = [&](Value v, DictionaryAttr attrs, const char *fallback,
                  bool isOutput) {
-    auto name =
-        attrs ? attrs.getAs<StringAttr>(kernel::kNameAttr) : StringAttr();
+    auto name = attrs ? attrs.getAs<StringAttr>(marks::kName) : StringAttr();
     std::string text = name ? name.str() : fallback;
     bool isBoth = isOutput && llvm::any_of(ports, [&](const HlsPort &port) {
                     return port.name == text;
@@ -587,11 +587,11 @@ static void generalize(func::FuncOp func) {
       named.push_back(op);
   IRRewriter rewriter(func.getContext());
   for (linalg::LinalgOp op : named) {
-    Attribute name = op->getAttr(kernel::kNameAttr);
+    Attribute name = op->getAttr(marks::kName);
     rewriter.setInsertionPoint(op);
     auto generic = linalg::generalizeNamedOp(rewriter, op);
     if (succeeded(generic) && name)
-      (*generic)->setAttr(kernel::kNameAttr, name);
+      (*generic)->setAttr(marks::kName, name);
   }
 }
 

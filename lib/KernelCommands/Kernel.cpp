@@ -8,6 +8,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Cpu/Kernel.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Generator/Loops/Views.h"
@@ -189,15 +190,15 @@ static llvm::Error writeLibrary(const Signature &signature,
 /// True if a value of the kernel is annotated with a format.
 static bool isAnnotated(mlir::func::FuncOp func) {
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    if (func.getArgAttr(i, kFormatAttr))
+    if (func.getArgAttr(i, marks::kFormat))
       return true;
   for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (func.getResultAttr(i, kFormatAttr))
+    if (func.getResultAttr(i, marks::kFormat))
       return true;
   return func
       ->walk([](mlir::Operation *op) {
-        return op->hasAttr(kFormatAttr) ? mlir::WalkResult::interrupt()
-                                        : mlir::WalkResult::advance();
+        return op->hasAttr(marks::kFormat) ? mlir::WalkResult::interrupt()
+                                           : mlir::WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -300,8 +301,8 @@ static void copyResults(mlir::func::FuncOp func) {
     }
     mlir::OpOperand &from = reader == end ? result : reader->getOpOperand(0);
     mlir::Value copy = gen::loops::copyOf(from.get(), reader);
-    if (auto name = func.getResultAttr(unsigned(i), kNameAttr))
-      copy.getDefiningOp()->setAttr(kNameAttr, name);
+    if (auto name = func.getResultAttr(unsigned(i), marks::kName))
+      copy.getDefiningOp()->setAttr(marks::kName, name);
     from.set(copy);
   }
 }
@@ -434,7 +435,8 @@ interpreted(mlir::func::FuncOp func, const Signature &signature,
     // A result of the argument's name, or the next one.
     size_t place = next++;
     for (unsigned r = 0; r < func.getNumResults(); ++r)
-      if (auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
+      if (auto name =
+              func.getResultAttrOfType<mlir::StringAttr>(r, marks::kName);
           name && name.getValue() == argument.name)
         place = r;
     out[argument.name] = doublesOf((*results)[place]);

@@ -4,6 +4,7 @@
 // plain arrays, and the kernel's machine code for a device's place.
 #include "HardwareParts.h"
 #include "rhizome/Cpu/Kernel.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Import/Kernel/Ir.h"
@@ -74,7 +75,7 @@ Border BorderFinder::conversionOf(Operation *made) const {
 
 std::optional<size_t> BorderFinder::argumentOfResult(unsigned result) const {
   func::FuncOp func = kernel.integers;
-  auto attribute = func.getResultAttrOfType<StringAttr>(result, kNameAttr);
+  auto attribute = func.getResultAttrOfType<StringAttr>(result, marks::kName);
   const std::string name =
       attribute ? attribute.str() : "y" + std::to_string(result);
   for (auto [a, argument] : llvm::enumerate(kernel.signature.arguments))

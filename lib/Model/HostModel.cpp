@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Input.h"
@@ -23,8 +24,8 @@ using namespace rhizome;
 using namespace rhizome::model;
 
 void model::loadDialects(MLIRContext &context) {
-  context.loadDialect<func::FuncDialect, num::NumDialect, osa::OsaDialect,
-                      flow::FlowDialect, arith::ArithDialect,
+  context.loadDialect<func::FuncDialect, marks::MarksDialect, num::NumDialect,
+                      osa::OsaDialect, flow::FlowDialect, arith::ArithDialect,
                       linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect>();
 }
@@ -128,22 +129,21 @@ std::vector<HostModel::Value> model::valuesOf(func::FuncOp func, bool results) {
   std::vector<HostModel::Value> values;
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = results
-                    ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-                    : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    auto name = results ? func.getResultAttrOfType<StringAttr>(i, marks::kName)
+                        : func.getArgAttrOfType<StringAttr>(i, marks::kName);
     if (!results && name && isStateOfMain(func, name.getValue()))
       continue;
     values.push_back({name ? name.str() : std::to_string(i),
                       cast<ShapedType>(type).getShape().vec(),
                       isa<FloatType>(cast<ShapedType>(type).getElementType()),
-                      !results && func.getArgAttr(i, "rhizome.whole")});
-    if (auto kind =
-            results ? func.getResultAttrOfType<StringAttr>(i, "rhizome.type")
-                    : StringAttr())
+                      !results && func.getArgAttr(i, marks::kWhole)});
+    if (auto kind = results
+                        ? func.getResultAttrOfType<StringAttr>(i, marks::kType)
+                        : StringAttr())
       values.back().type = storedType(kind.getValue());
     auto range =
         results ? DenseI64ArrayAttr()
-                : func.getArgAttrOfType<DenseI64ArrayAttr>(i, "rhizome.range");
+                : func.getArgAttrOfType<DenseI64ArrayAttr>(i, marks::kRange);
     if (range && range.size() == 2) {
       values.back().lo = range[0];
       values.back().hi = range[1];
@@ -157,9 +157,8 @@ std::vector<BorderPort> model::hostPorts(func::FuncOp func, bool results) {
   TypeRange types = results ? func.getResultTypes() : func.getArgumentTypes();
   types = types.take_front(flow::portsOf(func, results));
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = results
-                    ? func.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-                    : func.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    auto name = results ? func.getResultAttrOfType<StringAttr>(i, marks::kName)
+                        : func.getArgAttrOfType<StringAttr>(i, marks::kName);
     num::IntType element = num::elementInt(type);
     ports.push_back({(results ? "output" : "input") + std::to_string(i),
                      name ? name.str() : (results ? "output" : "input"),

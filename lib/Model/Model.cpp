@@ -5,6 +5,7 @@
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Calibrate/Calibrate.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Import/OnnxAnew.h"
@@ -94,7 +95,8 @@ static bool takeKept(ModuleOp module, const std::string &kept) {
       parseSourceString<ModuleOp>(kept, module.getContext());
   if (!read)
     return false;
-  module->setAttr(kQuantization, read->getOperation()->getAttr(kQuantization));
+  module->setAttr(marks::kQuantization,
+                  read->getOperation()->getAttr(marks::kQuantization));
   module.getBodyRegion().takeBody(read->getBodyRegion());
   return true;
 }
@@ -171,7 +173,7 @@ static bool calibrated(ModuleOp module, const Calibration &calibration,
   *calibration.report = std::move(*report);
   if (!calibration.report->layers.empty())
     module->setAttr(
-        kQuantization,
+        marks::kQuantization,
         StringAttr::get(module.getContext(),
                         llvm::formatv("{0:2}\n", llvm::json::Value(toJson(
                                                      *calibration.report)))
@@ -216,9 +218,8 @@ static void checkFormats(const ModelRequest &request, Refusals &refusals) {
 static bool hasWideIntegers(Operation *root) {
   return root
       ->walk([](Operation *op) {
-        return op->hasAttr(importer::kWideIntegersAttr)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        return op->hasAttr(marks::kWide) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -254,7 +255,8 @@ static OwningOpRef<ModuleOp> importOnnxFile(MLIRContext &context,
   options.fixedPointFunctions = request.fixedPointFunctions;
   auto read = isQuantizedHere(request) ? importer::importOnnxAnew
                                        : importer::importOnnx;
-  OwningOpRef<ModuleOp> module = read(&context, request.path, options, refusals);
+  OwningOpRef<ModuleOp> module =
+      read(&context, request.path, options, refusals);
   if (!module || !hasWideIntegers(*module) || !losesIntegers(*module, request))
     return module;
   options.integersOnHost = true;

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Solvers/MinimumCut.h"
@@ -165,8 +166,8 @@ static PlannedState planned(ModuleOp module, flow::StateAttr state) {
     for (const flow::Kept &one : flow::keptBy(task))
       if (one.state == state) {
         entry.name = state.getOf().str();
-        if (auto name = task.getResultAttrOfType<StringAttr>(one.result,
-                                                             "rhizome.name"))
+        if (auto name =
+                task.getResultAttrOfType<StringAttr>(one.result, marks::kName))
           entry.next = name.str();
         entry.bytes = bytesOf(task.getArgumentTypes()[one.argument]);
       }

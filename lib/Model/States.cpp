@@ -2,6 +2,7 @@
 #include "rhizome/Model/States.h"
 #include "mlir/IR/Builders.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,12 +12,9 @@ using namespace rhizome;
 using namespace rhizome::model;
 using llvm::formatv;
 
-static constexpr const char *kName = "rhizome.name";
-static constexpr const char *kInitial = "rhizome.initial";
-
 static StringRef nameAt(func::FuncOp main, unsigned i, bool result) {
-  auto name = result ? main.getResultAttrOfType<StringAttr>(i, kName)
-                     : main.getArgAttrOfType<StringAttr>(i, kName);
+  auto name = result ? main.getResultAttrOfType<StringAttr>(i, marks::kName)
+                     : main.getArgAttrOfType<StringAttr>(i, marks::kName);
   return name ? name.getValue() : StringRef();
 }
 
@@ -65,7 +63,7 @@ static void takeIntegers(func::FuncOp main, unsigned i) {
     use->set(value);
   main.setFunctionType(b.getFunctionType(
       main.getBody().front().getArgumentTypes(), main.getResultTypes()));
-  main.removeArgAttr(i, "rhizome.whole");
+  main.removeArgAttr(i, marks::kWhole);
 }
 
 void model::nameStates(ModuleOp module, const ModelRequest &request,
@@ -100,7 +98,7 @@ void model::nameStates(ModuleOp module, const ModelRequest &request,
       continue;
     }
     auto nextType = cast<RankedTensorType>(main.getResultTypes()[*result]);
-    if (main.getArgAttr(*argument, "rhizome.whole") &&
+    if (main.getArgAttr(*argument, marks::kWhole) &&
         nextType.getElementType().isInteger(64))
       takeIntegers(main, *argument);
     auto type = cast<RankedTensorType>(main.getArgumentTypes()[*argument]);
@@ -111,7 +109,8 @@ void model::nameStates(ModuleOp module, const ModelRequest &request,
              "a state has one shape and type; --shape sets an input's");
       continue;
     }
-    auto initial = main.getArgAttrOfType<ElementsAttr>(*argument, kInitial);
+    auto initial =
+        main.getArgAttrOfType<ElementsAttr>(*argument, marks::kInitial);
     if (initial && initial.getType() != type) { // as integers, see above
       SmallVector<int64_t> whole;
       for (float value : osa::floatValues(initial))
@@ -121,7 +120,7 @@ void model::nameStates(ModuleOp module, const ModelRequest &request,
     if (!initial)
       initial =
           DenseElementsAttr::get(type, b.getZeroAttr(type.getElementType()));
-    main.removeArgAttr(*argument, kInitial);
+    main.removeArgAttr(*argument, marks::kInitial);
     states.push_back(
         flow::StateAttr::get(module.getContext(), input, output, initial));
   }

@@ -6,13 +6,13 @@
 #include "rhizome/Deploy/Border.h"
 #include "rhizome/Deploy/Deploy.h"
 #include "rhizome/Deploy/TestBench.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Quantization.h"
 #include "rhizome/Pipeline/Board.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Node.h"
 #include "rhizome/Report/Report.h"
-#include "rhizome/Support/HostReason.h"
 #include "rhizome/Synth/Shell.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "rhizome/Vendor/Vendor.h"
@@ -30,7 +30,7 @@ using namespace rhizome::deploy;
 std::string Compilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
   for (const char *name : {flow::kInputs, flow::kOutputs, flow::kStates,
-                           flow::kTasks, kQuantizers.data()})
+                           flow::kTasks, marks::kQuantizers.data()})
     if (Attribute attr = module->getAttr(name))
       model.get()->setAttr(name, attr);
   for (FunctionOpInterface task : flow::tasksOf(module))
@@ -173,7 +173,7 @@ llvm::Error Compilation::write(PackageWriter &writer) {
     return error;
   fillHost();
   if (auto quantization =
-          module->getAttrOfType<StringAttr>(model::kQuantization))
+          module->getAttrOfType<StringAttr>(marks::kQuantization))
     if (llvm::Error error = writer.writeFile("model/quantization.json",
                                              quantization.getValue()))
       return error;

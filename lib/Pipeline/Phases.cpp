@@ -7,6 +7,7 @@
 #include "mlir/IR/SymbolTable.h"
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
 #include "rhizome/PlanBuild/Build.h"
@@ -89,7 +90,8 @@ static LogicalResult verifyModel(ModuleOp module) {
 static LogicalResult verifyQuantized(ModuleOp module) {
   if (std::optional<std::string> name = waitingFormat(module))
     return module.emitError("C3: still has '")
-           << *name << "' in " << kSettings << ", which 'quantize' applies";
+           << *name << "' in " << marks::kCompile
+           << ", which 'quantize' applies";
   return success();
 }
 
@@ -151,8 +153,8 @@ static LogicalResult verifyLowered(ModuleOp module, bool files) {
       if (!name && node.getRtl())
         continue; // it has no link
       auto holder = name ? module.lookupSymbol<ModuleOp>(*name) : ModuleOp();
-      auto top =
-          holder ? holder->getAttrOfType<StringAttr>(kTop) : StringAttr();
+      auto top = holder ? holder->getAttrOfType<StringAttr>(marks::kTop)
+                        : StringAttr();
       if (!top || !holder.lookupSymbol<rtl::ModuleOp>(top.getValue()))
         return node.emitOpError("C8: does not name its RTL, with a top module");
       llvm::StringSet<> written;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
 #include "mlir/IR/Builders.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Model/TensorFormat.h"
 #include "llvm/Support/Path.h"
 
@@ -167,7 +168,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
                   b.getStringAttr(request.samples.files.front().images));
     list.set("samples", samples.getDictionary(b.getContext()));
   }
-  module->setAttr(kSettings, list.getDictionary(b.getContext()));
+  module->setAttr(marks::kCompile, list.getDictionary(b.getContext()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,7 +176,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
 //===----------------------------------------------------------------------===//
 
 std::optional<std::string> pipeline::waitingFormat(ModuleOp module) {
-  auto settings = module->getAttrOfType<DictionaryAttr>(kSettings);
+  auto settings = module->getAttrOfType<DictionaryAttr>(marks::kCompile);
   if (!settings)
     return std::nullopt;
   for (const char *name : {"number_format", "tensor_formats", "calibration"})
@@ -414,14 +415,14 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
 }
 
 Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
-  Attribute all = module->getAttr(kSettings);
+  Attribute all = module->getAttr(marks::kCompile);
   if (!all)
     return Done();
-  Reader reader(kSettings.str());
+  Reader reader(marks::kCompile.str());
   auto settings = dyn_cast<DictionaryAttr>(all);
   bool good = bool(settings);
   if (!settings)
-    reader.problem = kSettings.str() + " is not a dictionary";
+    reader.problem = marks::kCompile.str() + " is not a dictionary";
   else
     for (NamedAttribute entry : settings)
       good = good && readSetting(reader, entry, request);
@@ -433,7 +434,7 @@ Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
     return Done();
   if (std::string fault = faultOfGoal(request.goal); !fault.empty())
     return Failure(Failure::Kind::Input,
-                   request.model.path + ": 'goal' in " + kSettings.str() +
+                   request.model.path + ": 'goal' in " + marks::kCompile.str() +
                        " is no goal: '" + request.goal + "': " + fault,
                    "the compile that wrote the file writes it again");
   return Done();

@@ -4,13 +4,11 @@
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Pipeline/Phases.h"
 #include "rhizome/Pipeline/Pipeline.h"
 
 namespace rhizome::pipeline {
-/// The module's attribute that holds the settings.
-constexpr llvm::StringLiteral kSettings = "rhizome.compile";
-
 /// The model's name in its plan, from its file's.
 std::string modelNameOf(const CompileRequest &request);
 

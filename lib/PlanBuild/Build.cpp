@@ -3,6 +3,7 @@
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Design/Segments.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/PlanBuild/Cells.h"
@@ -151,7 +152,7 @@ llvm::Error lowerNode(flow::DesignOp design, ModuleOp holder) {
   rtl::ModuleOp top = convertFlowToRtl(design, holder);
   if (auto error = checkHardware(holder))
     return error;
-  holder->setAttr(planbuild::kTop, top.getSymNameAttr());
+  holder->setAttr(marks::kTop, top.getSymNameAttr());
   return llvm::Error::success();
 }
 
@@ -197,7 +198,7 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   std::set<std::string> segments, seen;
   if (auto error = writeSegments(writer, node, result, segments))
     return error;
-  node.top = holder->getAttrOfType<StringAttr>(planbuild::kTop).str();
+  node.top = holder->getAttrOfType<StringAttr>(marks::kTop).str();
   if (auto error = writeFiles(writer, folder, holder, "", seen, node))
     return error;
   for (const auto &[name, image] : result.images)
@@ -387,15 +388,14 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     return types.take_front(flow::portsOf(network, results));
   };
   for (auto [i, t] : llvm::enumerate(ports(type.getInputs(), false))) {
-    auto name =
-        network.getArgAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+    auto name = network.getArgAttrOfType<StringAttr>(unsigned(i), marks::kName);
     std::string port = "s_axis_" + std::to_string(i);
     node.inputs.push_back(
         portOf(port, name ? name.str() : "input", t, width(port)));
   }
   for (auto [i, t] : llvm::enumerate(ports(type.getResults(), true))) {
     auto name =
-        network.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+        network.getResultAttrOfType<StringAttr>(unsigned(i), marks::kName);
     std::string port = "m_axis_" + std::to_string(i);
     node.outputs.push_back(
         portOf(port, name ? name.str() : "output", t, width(port)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Node.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
 #include "rhizome/Rtl/Emit.h"
@@ -72,7 +73,7 @@ llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
         node.name.c_str(), node.memoryPorts[0].memory.c_str());
   rtl::ModuleOp top =
       buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
-  holder->setAttr(planbuild::kTop, top.getSymNameAttr());
+  holder->setAttr(marks::kTop, top.getSymNameAttr());
   return checkHardware(holder);
 }
 
@@ -88,7 +89,7 @@ llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,
                          ModuleOp holder) {
   // Files already copied for the design are not copied again.
   std::set<std::string> seen(node.rtl.begin(), node.rtl.end());
-  node.nodeTop = holder->getAttrOfType<StringAttr>(planbuild::kTop).str();
+  node.nodeTop = holder->getAttrOfType<StringAttr>(marks::kTop).str();
   return writeFiles(writer, "nodes/" + node.name + "/rtl", holder, node.top,
                     seen, node);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Plan.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/PlanBuild/Build.h"
 #include <cmath>
 #include <numeric>
@@ -81,7 +82,7 @@ void Wiring::run() {
   // The last owner of a value: its producer, or in a chain the node that passed
   // it on.
   std::map<int64_t, End> sources;
-  auto numberAt = [](DictionaryAttr attrs, const char *key) -> int64_t {
+  auto numberAt = [](DictionaryAttr attrs, StringRef key) -> int64_t {
     auto number = attrs ? attrs.getAs<IntegerAttr>(key) : IntegerAttr();
     return number ? number.getInt() : -1;
   };
@@ -92,8 +93,8 @@ void Wiring::run() {
     bool isWhole = function == network;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       DictionaryAttr attrs = function.getArgAttrDict(i);
-      auto source = sources.find(numberAt(attrs, "rhizome.value"));
-      int64_t input = isWhole ? int64_t(i) : numberAt(attrs, "rhizome.input");
+      auto source = sources.find(numberAt(attrs, marks::kValue));
+      int64_t input = isWhole ? int64_t(i) : numberAt(attrs, marks::kInput);
       End from = !isWhole && source != sources.end()
                      ? source->second
                      : End{-1, "input" + std::to_string(input)};
@@ -103,9 +104,9 @@ void Wiring::run() {
       std::vector<int64_t> outputs{int64_t(i)};
       if (!isWhole) {
         DictionaryAttr attrs = function.getResultAttrDict(i);
-        sources[numberAt(attrs, "rhizome.value")] = {r, "m_axis_" +
-                                                            std::to_string(i)};
-        auto list = attrs.getAs<DenseI64ArrayAttr>("rhizome.outputs");
+        sources[numberAt(attrs, marks::kValue)] = {r, "m_axis_" +
+                                                          std::to_string(i)};
+        auto list = attrs.getAs<DenseI64ArrayAttr>(marks::kOutputs);
         outputs.assign(list.asArrayRef().begin(), list.asArrayRef().end());
       }
       for (int64_t output : outputs)

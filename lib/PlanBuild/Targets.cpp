@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/PlanBuild/Targets.h"
-#include "rhizome/Design/Link.h"
+#include "rhizome/Cost/Link.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Target/Board.h"
 #include "rhizome/Target/Cluster.h"

@@ -3,6 +3,7 @@
 // taken in any order, which lets the CPU path vectorize them.
 #include "rhizome/Support/LinalgLoops.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include <limits>
 
 using namespace mlir;
@@ -15,12 +16,9 @@ using llvm::StringRef;
 // Checks
 //===----------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral kWhat = "rhizome.check",
-                                     kRange = "rhizome.check_range";
-
 std::optional<Check> Check::of(Operation *op) {
-  auto what = op->getAttrOfType<StringAttr>(kWhat);
-  auto range = op->getAttrOfType<DenseI64ArrayAttr>(kRange);
+  auto what = op->getAttrOfType<StringAttr>(marks::kCheck);
+  auto range = op->getAttrOfType<DenseI64ArrayAttr>(marks::kCheckRange);
   if (!what || !range || range.size() != 2 || !isa<arith::SelectOp>(op))
     return std::nullopt;
   Check check{"", what.str(), range[0], range[1]};
@@ -46,8 +44,8 @@ std::string Check::message(int64_t value, int64_t element) const {
 Value Scalars::checked(Value holds, Value v, Value instead, StringRef what,
                        int64_t lo, int64_t hi) {
   auto op = arith::SelectOp::create(b, loc, holds, v, instead);
-  op->setAttr(kWhat, b.getStringAttr(what));
-  op->setAttr(kRange, b.getDenseI64ArrayAttr({lo, hi}));
+  op->setAttr(marks::kCheck, b.getStringAttr(what));
+  op->setAttr(marks::kCheckRange, b.getDenseI64ArrayAttr({lo, hi}));
   return op;
 }
 Value Scalars::within(Value v, int64_t lo, int64_t hi, StringRef what) {
@@ -454,20 +452,17 @@ Value Loops::concat(ArrayRef<Value> parts, int64_t axis) {
   return whole;
 }
 
-/// Marks the loops that only round.
-constexpr llvm::StringLiteral kRounds = "rhizome.rounds";
-
 Value Loops::rounded(Value v, FloatType half) {
   Value out = map({v}, real(), [&](Scalars &s, ValueRange a) {
     return s.rounded(a[0], half);
   });
-  out.getDefiningOp()->setAttr(kRounds, TypeAttr::get(half));
+  out.getDefiningOp()->setAttr(marks::kRounds, TypeAttr::get(half));
   return out;
 }
 
 void rhizome::host::dropRounding(ModuleOp module) {
   module.walk([](linalg::GenericOp loop) {
-    if (!loop->hasAttr(kRounds))
+    if (!loop->hasAttr(marks::kRounds))
       return;
     loop.getResult(0).replaceAllUsesWith(loop.getDpsInputOperand(0)->get());
     loop.erase();

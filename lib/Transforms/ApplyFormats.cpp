@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Transforms/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -23,8 +24,6 @@ namespace rhizome {
 using namespace mlir;
 using namespace rhizome;
 using numeric::Format;
-
-static constexpr llvm::StringLiteral kFormat = "rhizome.format";
 
 /// f64 and f32, alone or in a tensor.
 static bool isReal(Type type) {
@@ -94,13 +93,13 @@ private:
       if (!isa<linalg::GenericOp>(op))
         named.push_back(op);
     for (linalg::LinalgOp op : named) {
-      Attribute format = op->getAttr(kFormat);
+      Attribute format = op->getAttr(marks::kFormat);
       rewriter.setInsertionPoint(op);
       auto generic = linalg::generalizeNamedOp(rewriter, op);
       if (failed(generic))
         return op->emitOpError("has no general form");
       if (format)
-        (*generic)->setAttr(kFormat, format);
+        (*generic)->setAttr(marks::kFormat, format);
     }
     return success();
   }
@@ -187,16 +186,16 @@ private:
 
   LogicalResult annotate() {
     for (BlockArgument arg : func.getArguments())
-      if (failed(set(arg, func.getArgAttr(arg.getArgNumber(), kFormat),
+      if (failed(set(arg, func.getArgAttr(arg.getArgNumber(), marks::kFormat),
                      arg.getLoc())))
         return failure();
     Operation *ret = func.getBody().front().getTerminator();
     for (auto [i, v] : llvm::enumerate(ret->getOperands()))
-      if (failed(set(v, func.getResultAttr(i, kFormat), ret->getLoc())))
+      if (failed(set(v, func.getResultAttr(i, marks::kFormat), ret->getLoc())))
         return failure();
     for (Operation &op : func.getOps())
       for (Value v : op.getResults())
-        if (failed(set(v, op.getAttr(kFormat), op.getLoc())))
+        if (failed(set(v, op.getAttr(marks::kFormat), op.getLoc())))
           return failure();
     return success();
   }
@@ -277,7 +276,7 @@ private:
   }
 
   LogicalResult convert(Operation *op) {
-    op->removeAttr(kFormat);
+    op->removeAttr(marks::kFormat);
     if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       rewriter.setInsertionPoint(ret);
       for (OpOperand &operand : ret->getOpOperands()) {

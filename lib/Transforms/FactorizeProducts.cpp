@@ -11,11 +11,13 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Transforms/Algebra.h"
 #include "rhizome/Transforms/Passes.h"
 
 using namespace mlir;
+using namespace rhizome;
 using namespace rhizome::kernel;
 
 namespace rhizome {
@@ -129,7 +131,7 @@ static void absorb(Product &product) {
     Factor factor = product.factors[i];
     auto op = factor.tensor.getDefiningOp<linalg::LinalgOp>();
     std::optional<Product> inner;
-    if (op && factor.tensor.hasOneUse() && !op->hasAttr(kFormatAttr))
+    if (op && factor.tensor.hasOneUse() && !op->hasAttr(marks::kFormat))
       inner = productOf(op);
     if (!inner ||
         product.factors.size() + inner->factors.size() > kMostFactors + 1 ||
@@ -373,7 +375,7 @@ static void factorize(func::FuncOp kernel, IndexOrder order) {
     OpBuilder b(op);
     Contractor contractor(*product, order, element, b, op.getLoc());
     Value value = contractor.emit();
-    for (StringRef name : {kFormatAttr, kAccuracyAttr})
+    for (StringRef name : {marks::kFormat, marks::kAccuracy})
       if (Attribute attr = op->getAttr(name))
         value.getDefiningOp()->setAttr(name, attr);
     op->getResult(0).replaceAllUsesWith(value);
@@ -427,7 +429,7 @@ LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
   // Names would keep equal computations distinct.
   kernel.walk([](Operation *op) {
     if (!isa<func::FuncOp>(op))
-      op->removeAttr(kNameAttr);
+      op->removeAttr(marks::kName);
   });
   auto clean = [&] {
     PassManager pm(context, kernel.getOperationName());
@@ -443,7 +445,7 @@ LogicalResult rhizome::kernel::factorizeProducts(func::FuncOp kernel,
     auto producer = use->get().getDefiningOp<linalg::LinalgOp>();
     auto consumer = dyn_cast<linalg::LinalgOp>(use->getOwner());
     return producer && consumer && producer->hasOneUse() &&
-           !producer->hasAttr(kFormatAttr) &&
+           !producer->hasAttr(marks::kFormat) &&
            producer.getNumReductionLoops() == 0 &&
            consumer.getNumReductionLoops() == 0;
   });

@@ -5,6 +5,7 @@
 #include "Integerizer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Support/Spelling.h"
 #include "rhizome/Transforms/Integerize.h"
@@ -73,7 +74,7 @@ std::vector<std::string> FixedPoint::outputsOf(Value v) const {
     for (OpOperand &use : next.getUses()) {
       auto name = isa<func::ReturnOp>(use.getOwner())
                       ? model.getResultAttrOfType<StringAttr>(
-                            use.getOperandNumber(), "rhizome.name")
+                            use.getOperandNumber(), marks::kName)
                       : StringAttr();
       if (name)
         found.push_back(name.str());

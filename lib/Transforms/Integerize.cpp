@@ -4,6 +4,7 @@
 #include "Integerizer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -34,9 +35,9 @@ SmallVector<Value> rhizome::valuesRead(Operation *op) {
 
 Refusal rhizome::whyHost(Operation *op) {
   Refusal entry{osa::nodeName(op), modelOpName(op), "", ""};
-  if (auto why = op->getAttrOfType<StringAttr>(kWhyHost))
+  if (auto why = op->getAttrOfType<StringAttr>(marks::kWhyHost))
     entry.reason = why.str();
-  if (auto remedy = op->getAttrOfType<StringAttr>(kHostRemedy))
+  if (auto remedy = op->getAttrOfType<StringAttr>(marks::kHostRemedy))
     entry.remedy = remedy.str();
   return entry;
 }
@@ -394,7 +395,7 @@ static void noteQuantizers(ModuleOp module, const IntegerizeStats &stats) {
            b.getNamedAttr("scale", b.getDenseF32ArrayAttr(q.scales)),
            b.getNamedAttr("zero", b.getDenseI64ArrayAttr(q.zeros))}));
   if (!list.empty())
-    module->setAttr(kQuantizers, b.getArrayAttr(list));
+    module->setAttr(marks::kQuantizers, b.getArrayAttr(list));
 }
 
 LogicalResult rhizome::integerize(ModuleOp module,
@@ -408,8 +409,8 @@ LogicalResult rhizome::integerize(ModuleOp module,
   if (failed(lowerToIntegers(module, refusals, stats, options.placer)))
     return failure();
   module.walk([](Operation *op) {
-    op->removeAttr(kWhyHost);
-    op->removeAttr(kHostRemedy);
+    op->removeAttr(marks::kWhyHost);
+    op->removeAttr(marks::kHostRemedy);
   });
   noteQuantizers(module, stats);
   return verify(module);
@@ -458,7 +459,8 @@ struct OsaIntegerize : rhizome::impl::OsaIntegerizeBase<OsaIntegerize> {
       signalPassFailure();
     }
     // Only used by reports.
-    getOperation().walk([](Operation *op) { op->removeAttr(kSaturates); });
+    getOperation().walk(
+        [](Operation *op) { op->removeAttr(marks::kSaturates); });
     for (const Refusal &entry : stats.host)
       if (!entry.reason.empty()) {
         InFlightDiagnostic remark = mlir::emitRemark(getOperation().getLoc())

@@ -11,7 +11,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Dialect/Osa/Rows.h"
-#include "rhizome/Support/HostReason.h"
 #include "rhizome/Transforms/Integerize.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/ADT/DenseSet.h"

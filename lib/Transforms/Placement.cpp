@@ -4,6 +4,7 @@
 // pools, concatenations and curves are layers of their own.
 #include "rhizome/Transforms/Placement.h"
 #include "ExactConstant.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Rows.h"
 
@@ -107,7 +108,7 @@ private:
   }
   /// A softmax of the network.
   static bool isFixedPoint(Operation *op) {
-    return isa<osa::SoftmaxOp>(op) && op->hasAttr(osa::kFixedPoint);
+    return isa<osa::SoftmaxOp>(op) && op->hasAttr(marks::kFixedPoint);
   }
   bool begins(Operation *op) {
     return isa<osa::Conv2dOp, osa::DenseOp, osa::AvgPoolOp, osa::ConcatOp,
@@ -423,7 +424,7 @@ void Placer::addInput(BlockArgument arg) {
       (v.hasOneUse() && isa<osa::QuantizeOp>(*v.getUsers().begin())))
     return;
   auto name =
-      function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "rhizome.name");
+      function.getArgAttrOfType<StringAttr>(arg.getArgNumber(), marks::kName);
   placement.activations.push_back(
       {v, NameLoc::get(name ? name : StringAttr::get(arg.getContext(), "")),
        true});

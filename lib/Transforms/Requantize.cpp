@@ -3,6 +3,7 @@
 // or the factors of a pending sum, whichever is the cheapest that equals the
 // model's step function for every possible value.
 #include "Integerizer.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Transforms/RequantSearch.h"
 #include "llvm/Support/Parallel.h"
 #include <atomic>
@@ -66,7 +67,7 @@ static void noteLimits(osa::RequantizeOp op, const LazyTensor &in,
     }
   });
   if (low || high)
-    op->setAttr(kSaturates,
+    op->setAttr(marks::kSaturates,
                 DenseBoolArrayAttr::get(op.getContext(), {low, high}));
 }
 

@@ -5,6 +5,7 @@
 // matter.
 #include "rhizome/Dialect/Osa/Rows.h"
 #include "Integerizer.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include <cmath>
 
 using namespace mlir;
@@ -90,7 +91,7 @@ static std::optional<std::pair<mpq_class, int64_t>> quantizersOf(Value v) {
 void Integerizer::visitSoftmax(osa::SoftmaxOp op, Lazy in) {
   auto shape = cast<RankedTensorType>(op.getType()).getShape();
   const auto rank = int64_t(shape.size()), axis = int64_t(op.getAxis());
-  if (!op->hasAttr(osa::kFixedPoint))
+  if (!op->hasAttr(marks::kFixedPoint))
     return leaveToHost(op, "it is computed on the host",
                        "move it to the end, or give --fixed-point-functions");
   if (op.getLog() || (axis < 0 ? axis + rank : axis) != rank - 1)

@@ -6,6 +6,7 @@
 #include "Integerizer.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Transforms/Placement.h"
 
 using namespace mlir;
@@ -98,7 +99,7 @@ unsigned Integerizer::hostTensor(Value v) {
 void Integerizer::addInputs() {
   Task &first = hostAt(0);
   for (auto [i, arg] : llvm::enumerate(model.getArguments())) {
-    auto name = model.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    auto name = model.getArgAttrOfType<StringAttr>(i, marks::kName);
     unsigned tensor = addTensor(
         arg.getType(), name ? name.str() : "input" + std::to_string(i));
     inputs.push_back(tensor);
@@ -311,7 +312,7 @@ void Integerizer::addOutputs() {
     unsigned stage = stages.lookup(v);
     if (Lazy t = held.lookup(v))
       stage = regionOf(*t) + 1;
-    auto name = model.getResultAttrOfType<StringAttr>(i, "rhizome.name");
+    auto name = model.getResultAttrOfType<StringAttr>(i, marks::kName);
     unsigned tensor = addTensor(
         v.getType(), name ? name.str() : "output" + std::to_string(i));
     outputs.push_back(tensor);
@@ -470,9 +471,9 @@ class BorderNames {
 public:
   explicit BorderNames(func::FuncOp model) {
     for (unsigned i = 0; i < model.getNumArguments(); ++i)
-      reserve(model.getArgAttrOfType<StringAttr>(i, "rhizome.name"));
+      reserve(model.getArgAttrOfType<StringAttr>(i, marks::kName));
     for (unsigned i = 0; i < model.getNumResults(); ++i)
-      reserve(model.getResultAttrOfType<StringAttr>(i, "rhizome.name"));
+      reserve(model.getResultAttrOfType<StringAttr>(i, marks::kName));
   }
   std::string ofModel(std::string name) { return fresh(std::move(name)); }
   std::string own(std::string name) {
@@ -512,7 +513,7 @@ void Integerizer::nameEntries() {
       std::string name;
       if (auto arg = dyn_cast_or_null<BlockArgument>(source)) {
         if (auto given = model.getArgAttrOfType<StringAttr>(arg.getArgNumber(),
-                                                            "rhizome.name"))
+                                                            marks::kName))
           name = names.ofModel(given.str());
       } else if (source) {
         name = tensorName(source.getLoc());
@@ -520,7 +521,7 @@ void Integerizer::nameEntries() {
       }
       if (name.empty())
         name = names.own("input");
-      region->function.setArgAttr(unsigned(i), "rhizome.name",
+      region->function.setArgAttr(unsigned(i), marks::kName,
                                   builder.getStringAttr(name));
     }
 }
@@ -541,12 +542,12 @@ void Integerizer::nameResults() {
   auto end = cast<func::ReturnOp>(model.getBody().front().back());
   for (auto [i, v] : llvm::enumerate(end.getOperands())) {
     auto name =
-        model.getResultAttrOfType<StringAttr>(unsigned(i), "rhizome.name");
+        model.getResultAttrOfType<StringAttr>(unsigned(i), marks::kName);
     for (Value at = v; name && at;) {
       given.try_emplace(at, name);
       Operation *op = at.getDefiningOp();
-      at = isa_and_nonnull<osa::DequantizeOp, osa::ReshapeOp,
-                           osa::TransposeOp>(op)
+      at = isa_and_nonnull<osa::DequantizeOp, osa::ReshapeOp, osa::TransposeOp>(
+               op)
                ? op->getOperand(0)
                : Value();
     }
@@ -567,7 +568,7 @@ void Integerizer::nameResults() {
         name =
             names.own(name.empty() ? "result" + std::to_string(results) : name);
       }
-      region->function.setResultAttr(unsigned(i), "rhizome.name",
+      region->function.setResultAttr(unsigned(i), marks::kName,
                                      builder.getStringAttr(name));
     }
 }
@@ -580,9 +581,9 @@ void Integerizer::renameStates() {
   for (flow::StateAttr state : flow::statesOf(module)) {
     auto named = [&](StringRef name, bool result) -> unsigned {
       for (unsigned i = 0;; ++i) {
-        auto attr =
-            result ? model.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-                   : model.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+        auto attr = result
+                        ? model.getResultAttrOfType<StringAttr>(i, marks::kName)
+                        : model.getArgAttrOfType<StringAttr>(i, marks::kName);
         if (attr && attr.getValue() == name)
           return result ? outputs[i] : inputs[i];
       }
@@ -668,7 +669,7 @@ func::FuncOp rhizome::fpgaNetwork(ModuleOp module) {
     IRMapping map;
     for (auto [i, arg] : llvm::enumerate(region.getArguments())) {
       map.map(arg, body->addArgument(arg.getType(), arg.getLoc()));
-      takes.push_back(region.getArgAttr(unsigned(i), "rhizome.name"));
+      takes.push_back(region.getArgAttr(unsigned(i), marks::kName));
     }
     b.setInsertionPointToEnd(body);
     Block &from = region.getFunctionBody().front();
@@ -676,15 +677,15 @@ func::FuncOp rhizome::fpgaNetwork(ModuleOp module) {
       b.clone(op, map);
     for (auto [i, v] : llvm::enumerate(from.getTerminator()->getOperands())) {
       results.push_back(map.lookup(v));
-      gives.push_back(region.getResultAttr(unsigned(i), "rhizome.name"));
+      gives.push_back(region.getResultAttr(unsigned(i), marks::kName));
     }
   }
   func::ReturnOp::create(b, merged.getLoc(), results);
   merged.setFunctionType(FunctionType::get(context, body->getArgumentTypes(),
                                            ValueRange(results).getTypes()));
   for (auto [i, name] : llvm::enumerate(takes))
-    merged.setArgAttr(i, "rhizome.name", name);
+    merged.setArgAttr(i, marks::kName, name);
   for (auto [i, name] : llvm::enumerate(gives))
-    merged.setResultAttr(i, "rhizome.name", name);
+    merged.setResultAttr(i, marks::kName, name);
   return merged;
 }

@@ -3,6 +3,7 @@
 // rounded there anyway, so its codes can go from one to the next as they are.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Transforms/Integerize.h"
 
@@ -56,9 +57,8 @@ void rhizome::tieStates(ModuleOp module) {
     return;
   auto find = [&](StringRef name, bool result) -> unsigned {
     for (unsigned i = 0;; ++i) { // the verifier knows that it is there
-      auto attr = result
-                      ? main.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-                      : main.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+      auto attr = result ? main.getResultAttrOfType<StringAttr>(i, marks::kName)
+                         : main.getArgAttrOfType<StringAttr>(i, marks::kName);
       if (attr && attr.getValue() == name)
         return i;
     }

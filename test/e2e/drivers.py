@@ -196,6 +196,10 @@ def ranks(suite, wanted):
                 "MPI ranks answer as the CPU")
     refused(suite, "only the driver 'udp' talks to nodes", "run", package,
             "--driver", "mpi", "--key", suite.work / "key", status=2)
+    for option, value in (("--at", "node0=127.0.0.1:2719"),
+                          ("--manifest", "none.yaml")):
+        refused(suite, f"{option}: only the driver 'udp' talks to nodes", "run",
+                package, "--driver", "mpi", option, value, status=2)
     refused(suite, "the driver 'mpi' simulates all of them", "run", package,
             "--driver", "simulation", status=2)
     empty = suite.work / "no-programs"

@@ -15,6 +15,7 @@ TEXTS = {
     "flow.design device": "the name of a file in data/devices",
     "flow.actor kind": "the name of a unit kind, of which generators bring "
                        "their own",
+    "flow.actor nodes": "names of the model's nodes",
     "flow.actor name": "the name of an actor, from the model's node",
     "flow.memory name": "the name of a memory of a device",
     "flow.bank memory": "the name of a memory of a device",

@@ -11,12 +11,13 @@ from common import ROOT, report, tracked
 # Layer: the layers that its sources may include, besides itself.
 ALLOWED = {
     "runtime": "",
-    "Support": "Numeric",
+    "Dialect/Marks": "",
+    "Support": "Dialect/Marks Numeric",
     "Numeric": "",
     "Target": "Support",
     "Dialect/Num": "Numeric",
     "Dialect/Osa": "Dialect/Num Numeric Support",
-    "Dialect/Flow": "Dialect/Num Unit",
+    "Dialect/Flow": "Dialect/Marks Dialect/Num Unit",
     "Dialect/Rtl": "",
     # The precompiled header of what is above.
     "Dialect": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
@@ -24,22 +25,22 @@ ALLOWED = {
     "ClusterSim": "Package Support runtime",
     "Interp": "Dialect/Num Dialect/Osa Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
-    "Cpu": "Conversion Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow "
+    "Cpu": "Dialect/Marks Conversion Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow "
            "Numeric Support",
     "Rtl": "Dialect/Flow Dialect/Rtl Unit Support",
     "Import": "Support",
-    "Import/Onnx": "Import Interp Dialect/Num Dialect/Osa Numeric "
+    "Import/Onnx": "Dialect/Marks Import Interp Dialect/Num Dialect/Osa Numeric "
                    "Support",
-    "Import/Mlir": "Import Interp Dialect/Num Dialect/Osa Dialect/Flow "
+    "Import/Mlir": "Dialect/Marks Import Interp Dialect/Num Dialect/Osa Dialect/Flow "
                    "Support",
-    "Import/Kernel": "Numeric Support",
-    "Transforms": "Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
+    "Import/Kernel": "Dialect/Marks Numeric Support",
+    "Transforms": "Dialect/Marks Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Calibrate": "Cpu Interp Transforms Dialect/Num Dialect/Osa Support",
     "Unit": "",
     "Cost": "Unit Support",
     "Solvers": "",
     "Timing": "",
-    "Generator": "Cost Timing Unit Dialect/Num Dialect/Osa Dialect/Flow Support",
+    "Generator": "Dialect/Marks Cost Timing Unit Dialect/Num Dialect/Osa Dialect/Flow Support",
     "Units": "Generator Cost Solvers Unit Dialect/Num Dialect/Osa Dialect/Rtl "
              "Numeric Support",
     "Design": "Units Generator Timing Cost Unit Dialect/Num Dialect/Osa "
@@ -54,23 +55,23 @@ ALLOWED = {
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore/Solver": "Cost Support",
-    "Explore": "Explore/Solver Design Units Generator Timing Cost Dialect/Osa "
+    "Explore": "Dialect/Marks Explore/Solver Design Units Generator Timing Cost Dialect/Osa "
                "Dialect/Flow Support",
-    "Model": "Import Import/Onnx Import/Mlir Calibrate Transforms Conversion Cpu "
+    "Model": "Dialect/Marks Import Import/Onnx Import/Mlir Calibrate Transforms Conversion Cpu "
              "Interp Solvers Package Target Dialect/Num Dialect/Osa "
              "Dialect/Flow Numeric Support",
-    "PlanBuild": "Explore Explore/Solver Design Units Generator Rtl Package Target "
+    "PlanBuild": "Dialect/Marks Cost Explore Explore/Solver Design Units Generator Rtl Package Target "
                  "Dialect/Flow Dialect/Osa Support",
-    "Evaluate": "Model Simulate Synth Calibrate Package Dialect/Num "
+    "Evaluate": "Dialect/Marks Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Support",
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
-    "KernelCommands": "Cpu Import/Kernel Model PlanBuild Design Units Generator "
+    "KernelCommands": "Dialect/Marks Cpu Import/Kernel Model PlanBuild Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
-    "Pipeline": "Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
+    "Pipeline": "Dialect/Marks Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
                 "Generator Transforms "
                 "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
@@ -80,7 +81,7 @@ ALLOWED = {
                      "Support",
     "tools/rhizome-rank": "ClusterSim Package Support runtime",
     "tools/rhizome-node": "Deploy Support",
-    "tools/rhizome-opt": "Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
+    "tools/rhizome-opt": "Dialect/Marks Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl Support",
 }
 # The only place where the list of generators may name each of them.
@@ -89,7 +90,7 @@ EXCEPTIONS = {("lib/Generator/Registry.cpp", "Generator/Dhm"),
               ("lib/Generator/Registry.cpp", "Generator/Stream")}
 
 # Libraries that are not named after their layer.
-LIBRARIES = {"Dialects": "Dialect", "Num": "Dialect/Num",
+LIBRARIES = {"Dialects": "Dialect", "Marks": "Dialect/Marks", "Num": "Dialect/Num",
              "Osa": "Dialect/Osa", "Flow": "Dialect/Flow",
              "Rtl": "Dialect/Rtl", "Data": "Support", "Runtime": "runtime",
              "ImportOnnx": "Import/Onnx", "ImportMlir": "Import/Mlir",

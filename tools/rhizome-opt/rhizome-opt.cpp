@@ -6,6 +6,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "rhizome/Conversion/Passes.h"
 #include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
@@ -25,7 +26,7 @@ int main(int argc, char **argv) {
   rhizome::pipeline::registerPhasePasses();
   registry.insert<rhizome::num::NumDialect, rhizome::osa::OsaDialect,
                   rhizome::flow::FlowDialect, rhizome::rtl::RtlDialect,
-                  rhizome::kernel::KernelDialect>();
+                  rhizome::marks::MarksDialect>();
   return rhizome::runProgram([&] {
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, "Rhizome optimizer driver\n", registry));

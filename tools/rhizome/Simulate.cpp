@@ -285,6 +285,9 @@ void cli::addSimulate(CLI::App &app, Run &run) {
         if (command->count(name))
           throw CLI::ValidationError(name, "only with --level cluster are "
                                            "datagrams sent");
+    if (command->count("--reorder-delay-us") && !command->count("--reorder"))
+      throw CLI::ValidationError("--reorder-delay-us",
+                                 "no datagram is delayed without --reorder");
     if (level == Level::Functional)
       for (const char *name : {"--stalls-in", "--stalls-out", "--four-state"})
         if (command->count(name))

@@ -7,12 +7,6 @@
 #include "rhizome/Generator/Generator.h"
 
 namespace rhizome::gen {
-/// On an operation of a body: which one it is, see Trip.
-inline constexpr const char *kTrips = "rhizome.trips";
-/// On the same operation of each block, in a function in which all blocks are:
-/// its number there.
-inline constexpr const char *kTrip = "rhizome.trip";
-
 /// Makes an operation one of a body; what it computes in each trip are the
 /// operations of that function from `first` on, `stride` apart.
 void setTrips(mlir::Operation *op, int64_t trips, llvm::StringRef function,

@@ -49,13 +49,9 @@ struct ImportOptions {
   Limits limits;
   /// The host computes all integers, in their own types, and the network none:
   /// for models of which it would compute some in float32
-  /// (`kWideIntegersAttr`).
+  /// (`rhizome.wide`).
   bool integersOnHost = false;
 };
-
-/// On a real-level operation: its results are integers that float32 may not
-/// hold. In integers they are exact.
-constexpr llvm::StringLiteral kWideIntegersAttr = "rhizome.wide";
 
 /// Reads the ONNX file at `path` (IR version 3 to 14, opset 7 to 28).
 ///

@@ -8,9 +8,6 @@
 #include "llvm/Support/JSON.h"
 
 namespace rhizome::model {
-/// The same as text, on a module that was quantized: phases that follow may run
-/// in another program.
-constexpr llvm::StringLiteral kQuantization = "rhizome.quantization";
 /// Widths, ranges, scales and signal-to-noise ratios by layer.
 llvm::json::Object toJson(const calibrate::Report &report);
 } // namespace rhizome::model

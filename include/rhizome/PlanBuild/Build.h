@@ -6,9 +6,6 @@
 #include "rhizome/Package/Package.h"
 
 namespace rhizome::planbuild {
-/// On a module of RTL: its top module's name.
-constexpr llvm::StringLiteral kTop = "rhizome.top";
-
 /// A node of the plan: its prediction, its options, actors and
 /// borders; everything except the names of files.
 PlannedNode describeNode(const std::string &name, explore::NodeResult &result,

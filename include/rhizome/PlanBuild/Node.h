@@ -3,7 +3,7 @@
 // and its files.
 #pragma once
 
-#include "rhizome/Design/Link.h"
+#include "rhizome/Cost/Link.h"
 #include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/Rtl/NodeTop.h"

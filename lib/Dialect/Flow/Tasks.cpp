@@ -3,6 +3,7 @@
 // messages begin with the number of the constraint in Flow.td.
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -277,7 +278,8 @@ static void typesOf(ModuleOp module, llvm::StringMap<Type> &taken,
       types.insert({name.getValue(), type});
   };
   SmallVector<FunctionOpInterface> functions = tasksOf(module);
-  const char *attr = functions.empty() ? "rhizome.name" : kTensor;
+  const StringRef attr =
+      functions.empty() ? StringRef(marks::kName) : StringRef(kTensor);
   if (functions.empty())
     if (auto main =
             dyn_cast_or_null<FunctionOpInterface>(module.lookupSymbol("main")))

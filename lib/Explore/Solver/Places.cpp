@@ -2,6 +2,7 @@
 // Places and the media between them: what they hold and transfer, and which of
 // them are equivalent.
 #include "Solve.h"
+#include "rhizome/Cost/Link.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <algorithm>
 #include <cmath>

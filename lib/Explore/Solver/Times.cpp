@@ -2,6 +2,7 @@
 // The times per frame at which a plan can become possible.
 #include "Solve.h"
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace rhizome::explore {

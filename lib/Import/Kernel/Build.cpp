@@ -11,20 +11,17 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Ir.h"
 
 using namespace mlir;
+using namespace rhizome;
 using namespace rhizome::kernel;
 
-MLIR_DEFINE_EXPLICIT_TYPE_ID(rhizome::kernel::KernelDialect)
-
-KernelDialect::KernelDialect(MLIRContext *context)
-    : Dialect(getDialectNamespace(), context, TypeID::get<KernelDialect>()) {}
-
 void rhizome::kernel::loadDialects(MLIRContext &context) {
-  context.loadDialect<KernelDialect, arith::ArithDialect, func::FuncDialect,
-                      linalg::LinalgDialect, math::MathDialect,
-                      tensor::TensorDialect>();
+  context.loadDialect<marks::MarksDialect, arith::ArithDialect,
+                      func::FuncDialect, linalg::LinalgDialect,
+                      math::MathDialect, tensor::TensorDialect>();
 }
 
 void rhizome::kernel::loadForeignDialects(MLIRContext &context) {
@@ -93,32 +90,32 @@ RankedTensorType ModuleBuilder::typeOf(const Variable &variable) {
 
 DictionaryAttr ModuleBuilder::attributes(const Variable &variable) {
   NamedAttrList list;
-  list.set(kNameAttr, b.getStringAttr(variable.name));
+  list.set(marks::kName, b.getStringAttr(variable.name));
   if (!variable.format.empty())
-    list.set(kFormatAttr, b.getStringAttr(variable.format));
+    list.set(marks::kFormat, b.getStringAttr(variable.format));
   if (variable.accuracy > 0)
-    list.set(kAccuracyAttr, b.getF64FloatAttr(variable.accuracy));
+    list.set(marks::kAccuracy, b.getF64FloatAttr(variable.accuracy));
   if (variable.columnMajor)
-    list.set(kColumnMajorAttr, b.getUnitAttr());
+    list.set(marks::kColumnMajor, b.getUnitAttr());
   if (variable.hasHalo()) {
     SmallVector<int64_t> margins;
     for (auto [below, above] : variable.halo)
       margins.append({below, above});
-    list.set(kHaloAttr, b.getDenseI64ArrayAttr(margins));
+    list.set(marks::kHalo, b.getDenseI64ArrayAttr(margins));
   }
   if (variable.element != ElementDim::None)
-    list.set(variable.element == ElementDim::First ? kElementFirstAttr
-                                                   : kElementLastAttr,
+    list.set(variable.element == ElementDim::First ? marks::kElementFirst
+                                                   : marks::kElementLast,
              b.getUnitAttr());
   return list.getDictionary(b.getContext());
 }
 
 void ModuleBuilder::nameOp(Operation *op, const Variable &variable) {
-  op->setAttr(kNameAttr, b.getStringAttr(variable.name));
+  op->setAttr(marks::kName, b.getStringAttr(variable.name));
   if (!variable.format.empty())
-    op->setAttr(kFormatAttr, b.getStringAttr(variable.format));
+    op->setAttr(marks::kFormat, b.getStringAttr(variable.format));
   if (variable.accuracy > 0)
-    op->setAttr(kAccuracyAttr, b.getF64FloatAttr(variable.accuracy));
+    op->setAttr(marks::kAccuracy, b.getF64FloatAttr(variable.accuracy));
 }
 
 std::string ModuleBuilder::temporaryName() {
@@ -153,9 +150,9 @@ OwningOpRef<ModuleOp> ModuleBuilder::run() {
   }
   auto func = func::FuncOp::create(b, locate({1, 1}), program.name,
                                    b.getFunctionType(inputs, outputs));
-  func->setAttr(kKernelAttr, b.getUnitAttr());
+  func->setAttr(marks::kKernel, b.getUnitAttr());
   if (program.elements)
-    func->setAttr(kElementsAttr, b.getI64IntegerAttr(program.elements));
+    func->setAttr(marks::kElements, b.getI64IntegerAttr(program.elements));
   for (auto [i, attrs] : llvm::enumerate(inputAttrs))
     func.setArgAttrs(i, attrs);
   for (auto [i, attrs] : llvm::enumerate(outputAttrs))
@@ -239,7 +236,7 @@ void ModuleBuilder::hoist(const Expr &expr, ArrayRef<int> dims) {
     if (used[dim])
       temporary.dims.push_back(dim);
   temporary.tensor = tensorOf(expr, temporary.dims, computeType);
-  temporary.tensor.getDefiningOp()->setAttr(kNameAttr,
+  temporary.tensor.getDefiningOp()->setAttr(marks::kName,
                                             b.getStringAttr(temporaryName()));
   temporaries[&expr] = temporary;
 }
@@ -455,7 +452,7 @@ OwningOpRef<ModuleOp> rhizome::kernel::buildModule(MLIRContext &context,
 llvm::Expected<func::FuncOp> rhizome::kernel::findKernel(ModuleOp module) {
   SmallVector<func::FuncOp> marked, all;
   for (auto func : module.getOps<func::FuncOp>()) {
-    if (func->hasAttr(kKernelAttr))
+    if (func->hasAttr(marks::kKernel))
       marked.push_back(func);
     if (!func.isExternal())
       all.push_back(func);
@@ -468,6 +465,6 @@ llvm::Expected<func::FuncOp> rhizome::kernel::findKernel(ModuleOp module) {
       llvm::inconvertibleErrorCode(),
       all.empty() || (marked.size() == 1 && marked[0].isExternal())
           ? "the module holds no function with a body"
-          : "the module holds several functions; mark one with the attribute "
-            "rhizome.kernel");
+          : "the module holds several functions; mark one with the attribute " +
+                marks::kKernel);
 }

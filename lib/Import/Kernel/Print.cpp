@@ -6,11 +6,13 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace rhizome;
 using namespace rhizome::kernel;
 
 namespace {
@@ -101,18 +103,19 @@ static StringRef textAttr(DictionaryAttr attrs, StringRef name) {
 }
 
 static bool isColumnMajor(DictionaryAttr attrs) {
-  return attrs && attrs.contains(kColumnMajorAttr);
+  return attrs && attrs.contains(marks::kColumnMajor);
 }
 
 std::string Printer::annotations(DictionaryAttr attrs, Type element) {
   std::string out;
-  if (StringRef format = textAttr(attrs, kFormatAttr); !format.empty()) {
+  if (StringRef format = textAttr(attrs, marks::kFormat); !format.empty()) {
     std::string text = format.str();
     std::replace(text.begin(), text.end(), '<', '(');
     std::replace(text.begin(), text.end(), '>', ')');
     out += " @" + text;
   }
-  if (auto bound = attrs ? attrs.getAs<FloatAttr>(kAccuracyAttr) : FloatAttr())
+  if (auto bound =
+          attrs ? attrs.getAs<FloatAttr>(marks::kAccuracy) : FloatAttr())
     out += " @accuracy(" + numberText(bound.getValueAsDouble()) + ")";
   if (element.isF32() && !isColumnMajor(attrs))
     out += " @f32";
@@ -128,8 +131,8 @@ void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
     return;
   }
   SmallVector<int64_t> extents(type.getShape());
-  auto margins =
-      attrs ? attrs.getAs<DenseI64ArrayAttr>(kHaloAttr) : DenseI64ArrayAttr();
+  auto margins = attrs ? attrs.getAs<DenseI64ArrayAttr>(marks::kHalo)
+                       : DenseI64ArrayAttr();
   if (margins)
     for (auto [d, extent] : llvm::enumerate(extents))
       extent -= margins[2 * d] + margins[2 * d + 1];
@@ -167,7 +170,7 @@ void Printer::declare(StringRef keywords, StringRef name, RankedTensorType type,
 void Printer::declareLocal(StringRef name, RankedTensorType type,
                            Operation *op) {
   NamedAttrList attrs;
-  for (StringRef key : {kFormatAttr, kAccuracyAttr})
+  for (StringRef key : {marks::kFormat, marks::kAccuracy})
     if (Attribute attr = op->getAttr(key))
       attrs.set(key, attr);
   declare("", name, type, attrs.getDictionary(op->getContext()));
@@ -175,7 +178,7 @@ void Printer::declareLocal(StringRef name, RankedTensorType type,
 
 void Printer::declareBorder() {
   auto resultNames = [&](unsigned i) {
-    return textAttr(func.getResultAttrDict(i), kNameAttr);
+    return textAttr(func.getResultAttrDict(i), marks::kName);
   };
   for (auto [i, argument] : llvm::enumerate(func.getArguments())) {
     auto type = dyn_cast<RankedTensorType>(argument.getType());
@@ -184,10 +187,10 @@ void Printer::declareBorder() {
       return;
     }
     DictionaryAttr attrs = func.getArgAttrDict(i);
-    std::string name = fresh(textAttr(attrs, kNameAttr), "x");
+    std::string name = fresh(textAttr(attrs, marks::kName), "x");
     names[argument] = name;
     if (attrs)
-      if (auto margins = attrs.getAs<DenseI64ArrayAttr>(kHaloAttr))
+      if (auto margins = attrs.getAs<DenseI64ArrayAttr>(marks::kHalo))
         halos[name] = margins;
     bool both = llvm::any_of(llvm::seq(func.getNumResults()), [&](unsigned r) {
       return resultNames(r) == name;
@@ -208,14 +211,14 @@ void Printer::declareBorder() {
 }
 
 std::string Printer::elemLine() {
-  auto count = func->getAttrOfType<IntegerAttr>(kElementsAttr);
+  auto count = func->getAttrOfType<IntegerAttr>(marks::kElements);
   if (!count)
     return "";
   std::string out = "elem [", where = "first";
   const char *separator = "";
   auto add = [&](DictionaryAttr attrs, StringRef name) {
-    bool first = attrs && attrs.contains(kElementFirstAttr);
-    if (!first && !(attrs && attrs.contains(kElementLastAttr)))
+    bool first = attrs && attrs.contains(marks::kElementFirst);
+    if (!first && !(attrs && attrs.contains(marks::kElementLast)))
       return;
     out += separator + name.str();
     separator = " ";
@@ -227,7 +230,7 @@ std::string Printer::elemLine() {
     add(func.getArgAttrDict(i), names[func.getArgument(i)]);
   }
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
-    StringRef name = textAttr(func.getResultAttrDict(i), kNameAttr);
+    StringRef name = textAttr(func.getResultAttrDict(i), marks::kName);
     if (!seen.contains(name))
       add(func.getResultAttrDict(i), name);
   }
@@ -240,7 +243,7 @@ StringRef Printer::nameFor(Operation *op) {
   if (auto found = names.find(result); found != names.end())
     return found->second;
   StringRef wanted;
-  if (auto attr = op->getAttrOfType<StringAttr>(kNameAttr))
+  if (auto attr = op->getAttrOfType<StringAttr>(marks::kName))
     wanted = attr.getValue();
   if (!wanted.empty() && taken.contains(wanted.lower()))
     return names[result] = wanted.str();
@@ -493,11 +496,11 @@ void Printer::printInsert(tensor::InsertSliceOp op) {
 
 /// Whether `op` only computes the operand of an insert_slice, its only user.
 static bool isPart(Operation *op) {
-  if (!op->hasOneUse() || op->hasAttr(kNameAttr))
+  if (!op->hasOneUse() || op->hasAttr(marks::kName))
     return false;
   auto insert = dyn_cast<tensor::InsertSliceOp>(*op->user_begin());
   return insert && insert.getSource() == op->getResult(0) &&
-         insert->hasAttr(kNameAttr);
+         insert->hasAttr(marks::kName);
 }
 
 void Printer::visit(Operation &op) {
@@ -531,7 +534,7 @@ llvm::Expected<std::string> Printer::run() {
     // Results have their variables' names.
     for (auto [i, value] :
          llvm::enumerate(func.getBody().front().getTerminator()->getOperands()))
-      if (StringRef name = textAttr(func.getResultAttrDict(i), kNameAttr);
+      if (StringRef name = textAttr(func.getResultAttrDict(i), marks::kName);
           !name.empty() && value.getDefiningOp())
         names[value] = name.str();
     std::string elem = elemLine();

@@ -3,12 +3,14 @@
 // names and sizes of a module that anybody may have written are checked.
 #include "rhizome/Import/Kernel/Signature.h"
 #include "Limits.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Support/Sizes.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
+using namespace rhizome;
 using namespace rhizome::kernel;
 
 int64_t Argument::size() const {
@@ -27,7 +29,7 @@ static llvm::Error checkName(StringRef name) {
   if (rhizome::isIdentifier(name))
     return llvm::Error::success();
   return signatureError("the name '" + rhizome::printable(name) +
-                        "' in the attribute " + kNameAttr +
+                        "' in the attribute " + marks::kName +
                         " is not made of letters, digits and '_' after a "
                         "letter or '_'; remedy: rename it");
 }
@@ -63,10 +65,10 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
                           " that are supported; remedy: stack those of one "
                           "shape in one array");
   out.name = kernel.getSymName().str();
-  if (auto count = kernel->getAttrOfType<IntegerAttr>(kElementsAttr)) {
+  if (auto count = kernel->getAttrOfType<IntegerAttr>(marks::kElements)) {
     if (!count.getType().isSignlessInteger(64) || count.getInt() < 0 ||
         count.getInt() > kMostElements)
-      return signatureError("the attribute " + kElementsAttr +
+      return signatureError("the attribute " + marks::kElements +
                             " is not a count of elements");
     out.elements = count.getInt();
   }
@@ -77,7 +79,8 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
       auto attr = attrs ? attrs.getAs<StringAttr>(key) : StringAttr();
       return attr ? attr.getValue() : "";
     };
-    one.name = text(kNameAttr).empty() ? fallback.str() : text(kNameAttr).str();
+    one.name =
+        text(marks::kName).empty() ? fallback.str() : text(marks::kName).str();
     if (llvm::Error error = checkName(one.name))
       return std::move(error);
     auto tensor = dyn_cast<ShapedType>(type);
@@ -101,10 +104,10 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
                             "' has more elements than the " +
                             llvm::Twine(kMostElements) + " that are supported");
     one.bits = tensor.getElementTypeBitWidth();
-    one.columnMajor = attrs && attrs.contains(kColumnMajorAttr);
-    if (attrs && attrs.contains(kElementFirstAttr))
+    one.columnMajor = attrs && attrs.contains(marks::kColumnMajor);
+    if (attrs && attrs.contains(marks::kElementFirst))
       one.element = ElementDim::First;
-    else if (attrs && attrs.contains(kElementLastAttr))
+    else if (attrs && attrs.contains(marks::kElementLast))
       one.element = ElementDim::Last;
     one.strides.resize(one.shape.size());
     int64_t stride = 1;
@@ -141,7 +144,7 @@ llvm::Expected<Signature> rhizome::kernel::signatureOf(func::FuncOp kernel) {
   // Temporaries become memories.
   StringAttr wrong;
   kernel.walk([&](Operation *op) {
-    if (auto name = op->getAttrOfType<StringAttr>(kNameAttr);
+    if (auto name = op->getAttrOfType<StringAttr>(marks::kName);
         op != kernel.getOperation() && name &&
         !rhizome::isIdentifier(name.getValue()))
       wrong = name;

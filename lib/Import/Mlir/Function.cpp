@@ -4,6 +4,7 @@
 #include "Raise.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -108,9 +109,9 @@ static void makeWhole(func::FuncOp function, BlockArgument argument,
   auto d = osa::DequantizeOp::create(b, loc, tensor, q, scale, point);
   argument.replaceAllUsesExcept(d, q);
   unsigned i = argument.getArgNumber();
-  function.setArgAttr(i, "rhizome.whole", b.getUnitAttr());
+  function.setArgAttr(i, marks::kWhole, b.getUnitAttr());
   function.setArgAttr(
-      i, "rhizome.range",
+      i, marks::kRange,
       b.getDenseI64ArrayAttr({integer.getLo(), integer.getHi()}));
 }
 
@@ -159,20 +160,20 @@ void importer::settleBorder(func::FuncOp function, const MlirOptions &options,
   for (BlockArgument argument : function.getArguments()) {
     unsigned i = argument.getArgNumber();
     names.push_back(
-        nameOf(function.getArgAttrOfType<StringAttr>(i, "rhizome.name"),
+        nameOf(function.getArgAttrOfType<StringAttr>(i, marks::kName),
                argument.getLoc(), "input" + std::to_string(i)));
-    function.setArgAttr(i, "rhizome.name",
+    function.setArgAttr(i, marks::kName,
                         StringAttr::get(context, names.back()));
     checkType(argument.getType(), names.back(), "input", refusals);
   }
   Operation *end = function.getBody().front().getTerminator();
   for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
-    auto given = function.getResultAttrOfType<StringAttr>(i, "rhizome.name");
+    auto given = function.getResultAttrOfType<StringAttr>(i, marks::kName);
     std::string name =
         nameOf(given, end->getLoc(), "output" + std::to_string(i));
     if (!given && llvm::is_contained(names, name))
       name = "output" + std::to_string(i);
-    function.setResultAttr(i, "rhizome.name", StringAttr::get(context, name));
+    function.setResultAttr(i, marks::kName, StringAttr::get(context, name));
     checkType(type, name, "output", refusals);
   }
   if (refusals.size() != before)

@@ -5,6 +5,7 @@
 #include "Raise.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Interp/Interpreter.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -32,7 +33,8 @@ void importer::leaveToHost(func::FuncOp function) {
   });
   IRRewriter rewriter(function.getContext());
   for (linalg::LinalgOp op : loops) {
-    Attribute why = op->getAttr(kWhyHost), remedy = op->getAttr(kHostRemedy);
+    Attribute why = op->getAttr(marks::kWhyHost),
+              remedy = op->getAttr(marks::kHostRemedy);
     if (!why)
       why = rewriter.getStringAttr(whyLoop(op));
     rewriter.setInsertionPoint(op);
@@ -43,9 +45,9 @@ void importer::leaveToHost(func::FuncOp function) {
         continue;
       loop = *generic;
     }
-    loop->setAttr(kWhyHost, why);
+    loop->setAttr(marks::kWhyHost, why);
     if (remedy)
-      loop->setAttr(kHostRemedy, remedy);
+      loop->setAttr(marks::kHostRemedy, remedy);
   }
 }
 

@@ -3,6 +3,7 @@
 // one function alone; then whole numbers enter and leave it.
 #include "Raise.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -65,7 +66,7 @@ static bool fitsFloats(TypeRange types, const char *what, Refusals &refusals) {
   return true;
 }
 
-static void setNames(func::FuncOp task, const char *key,
+static void setNames(func::FuncOp task, StringRef key,
                      ArrayRef<std::string> arguments,
                      ArrayRef<std::string> results) {
   MLIRContext *context = task.getContext();
@@ -100,9 +101,9 @@ static std::vector<std::string> borderNames(func::FuncOp network, bool result,
   std::vector<std::string> names;
   unsigned n = result ? network.getNumResults() : network.getNumArguments();
   for (unsigned i = 0; i < n; ++i) {
-    auto given =
-        result ? network.getResultAttrOfType<StringAttr>(i, "rhizome.name")
-               : network.getArgAttrOfType<StringAttr>(i, "rhizome.name");
+    auto given = result
+                     ? network.getResultAttrOfType<StringAttr>(i, marks::kName)
+                     : network.getArgAttrOfType<StringAttr>(i, marks::kName);
     std::string name =
         given ? given.str() : (result ? "output" : "input") + std::to_string(i);
     while (!used.insert(name).second)
@@ -128,14 +129,14 @@ static void addHost(ModuleOp module, func::FuncOp network) {
   llvm::StringSet<> used;
   auto inputs = borderNames(network, false, used),
        outputs = borderNames(network, true, used);
-  setNames(network, "rhizome.name", inputs, outputs);
-  setNames(first, "rhizome.name", inputs, {});
-  setNames(last, "rhizome.name", {}, outputs);
+  setNames(network, marks::kName, inputs, outputs);
+  setNames(first, marks::kName, inputs, {});
+  setNames(last, marks::kName, {}, outputs);
   for (auto [i, type] : llvm::enumerate(taken)) {
     num::IntType integer = num::elementInt(type);
-    first.setArgAttr(i, "rhizome.whole", b.getUnitAttr());
+    first.setArgAttr(i, marks::kWhole, b.getUnitAttr());
     first.setArgAttr(
-        i, "rhizome.range",
+        i, marks::kRange,
         b.getDenseI64ArrayAttr({integer.getLo(), integer.getHi()}));
   }
   auto numbered = [](StringRef task, size_t n) {

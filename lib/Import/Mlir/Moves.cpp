@@ -2,6 +2,7 @@
 // Constants, and operations that only move elements: transposes, reshapes,
 // slices, paddings, concatenations. Also the queries used by all steps.
 #include "Raise.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include <cmath>
 
 using namespace mlir;
@@ -52,7 +53,7 @@ std::optional<double> importer::splatOf(Value v) {
 
 bool importer::isOpen(linalg::LinalgOp op) {
   return op->getNumResults() == 1 && op.hasPureTensorSemantics() &&
-         !op->hasAttr(kWhyHost) && isReal(op->getResult(0)) &&
+         !op->hasAttr(marks::kWhyHost) && isReal(op->getResult(0)) &&
          llvm::all_of(op.getDpsInputs(),
                       [](Value v) { return v.getType().isF32() || isReal(v); });
 }
@@ -60,9 +61,9 @@ bool importer::isOpen(linalg::LinalgOp op) {
 LogicalResult importer::keepOnHost(PatternRewriter &rewriter, Operation *op,
                                    StringRef reason, StringRef remedy) {
   rewriter.modifyOpInPlace(op, [&] {
-    op->setAttr(kWhyHost, rewriter.getStringAttr(reason));
+    op->setAttr(marks::kWhyHost, rewriter.getStringAttr(reason));
     if (!remedy.empty())
-      op->setAttr(kHostRemedy, rewriter.getStringAttr(remedy));
+      op->setAttr(marks::kHostRemedy, rewriter.getStringAttr(remedy));
   });
   return success();
 }

@@ -5,6 +5,7 @@
 // file.
 #include "Raise.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -129,8 +130,9 @@ void Marker::run() {
   OpBuilder b(function.getContext());
   for (Operation *op : marked)
     if (isa<linalg::GenericOp>(op))
-      op->setAttr(kWhyHost, b.getStringAttr("it normalizes by sums or maxima "
-                                            "of the data themselves"));
+      op->setAttr(marks::kWhyHost,
+                  b.getStringAttr("it normalizes by sums or maxima "
+                                  "of the data themselves"));
 }
 
 void importer::markNormalizations(func::FuncOp function) {

@@ -10,7 +10,6 @@
 #include "mlir/IR/PatternMatch.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
-#include "rhizome/Support/HostReason.h"
 #include "rhizome/Support/Refusal.h"
 #include "llvm/Support/MemoryBuffer.h"
 

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Flow/Flow.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Support/Files.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
@@ -51,9 +52,9 @@ static void loadReadable(MLIRContext &context) {
       affine::AffineDialect, arith::ArithDialect,
       bufferization::BufferizationDialect, cf::ControlFlowDialect,
       flow::FlowDialect, func::FuncDialect, linalg::LinalgDialect,
-      math::MathDialect, memref::MemRefDialect, ml_program::MLProgramDialect,
-      num::NumDialect, osa::OsaDialect, scf::SCFDialect, tensor::TensorDialect,
-      vector::VectorDialect>();
+      marks::MarksDialect, math::MathDialect, memref::MemRefDialect,
+      ml_program::MLProgramDialect, num::NumDialect, osa::OsaDialect,
+      scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
 }
 
 OwningOpRef<ModuleOp>
@@ -150,7 +151,7 @@ MlirKind importer::kindOf(ModuleOp module) {
     auto function = dyn_cast<func::FuncOp>(op);
     if (!function)
       return;
-    marked |= function->hasAttr("rhizome.kernel");
+    marked |= function->hasAttr(marks::kKernel);
     integers |= !function.getArgumentTypes().empty() &&
                 llvm::all_of(function.getArgumentTypes(), isInteger);
     indices |= function.isPublic() &&

@@ -5,6 +5,7 @@
 #include "Bounds.h"
 #include "Values.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -322,10 +323,9 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
   function.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), ValueRange(results).getTypes()));
   for (auto [i, argument] : llvm::enumerate(arguments)) {
-    function.setArgAttr(i, "rhizome.name",
-                        builder.getStringAttr(argument.name));
+    function.setArgAttr(i, marks::kName, builder.getStringAttr(argument.name));
     if (argument.isWhole)
-      function.setArgAttr(i, "rhizome.whole", builder.getUnitAttr());
+      function.setArgAttr(i, marks::kWhole, builder.getUnitAttr());
     if (argument.initial) {
       auto type = cast<RankedTensorType>(block.getArgument(i).getType());
       const HostTensor &given = *argument.initial;
@@ -333,19 +333,19 @@ void importer::returnOutputs(ImportState &state, ArrayRef<Argument> arguments) {
       if (!given.isReal())
         reals.assign(given.ints.begin(), given.ints.end());
       function.setArgAttr(
-          i, "rhizome.initial",
+          i, marks::kInitial,
           type.getElementType().isF32()
               ? DenseElementsAttr::get(type, ArrayRef(reals))
               : DenseElementsAttr::get(type, ArrayRef(given.ints)));
     }
     if (argument.range)
-      function.setArgAttr(i, "rhizome.range",
+      function.setArgAttr(i, marks::kRange,
                           builder.getDenseI64ArrayAttr(
                               {argument.range->first, argument.range->second}));
   }
   for (auto [i, name, type] : llvm::enumerate(names, types)) {
-    function.setResultAttr(i, "rhizome.name", builder.getStringAttr(name));
+    function.setResultAttr(i, marks::kName, builder.getStringAttr(name));
     if (!type.empty())
-      function.setResultAttr(i, "rhizome.type", builder.getStringAttr(type));
+      function.setResultAttr(i, marks::kType, builder.getStringAttr(type));
   }
 }

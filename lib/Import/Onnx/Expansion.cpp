@@ -5,7 +5,6 @@
 #include "Bounds.h"
 #include "Host.h"
 #include "Placement.h"
-#include "rhizome/Support/HostReason.h"
 
 using namespace mlir;
 using namespace rhizome;

@@ -5,8 +5,8 @@
 #include "Placement.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Interp/Interpreter.h"
-#include "rhizome/Support/HostReason.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -114,8 +114,8 @@ void LoopsSince::note(const Refusal &why) {
     auto text = [&](StringRef s) {
       return StringAttr::get(op->getContext(), s);
     };
-    op->setAttr(kWhyHost, text(why.reason));
+    op->setAttr(marks::kWhyHost, text(why.reason));
     if (!why.remedy.empty())
-      op->setAttr(kHostRemedy, text(why.remedy));
+      op->setAttr(marks::kHostRemedy, text(why.remedy));
   }
 }

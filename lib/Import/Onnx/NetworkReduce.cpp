@@ -4,6 +4,7 @@
 // softmax, layer normalizations and arg max.
 #include "Asked.h"
 #include "Network.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Rows.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -145,7 +146,7 @@ LogicalResult network::softmax(NodeContext &node) {
       node.builder.getI64IntegerAttr(*axis),
       node.builder.getBoolAttr(node.op() == "LogSoftmax"));
   if (node.state.options.fixedPointFunctions)
-    v.getDefiningOp()->setAttr(osa::kFixedPoint, node.builder.getUnitAttr());
+    v.getDefiningOp()->setAttr(marks::kFixedPoint, node.builder.getUnitAttr());
   return setPlain(node, reshape(node, v, shape));
 }
 

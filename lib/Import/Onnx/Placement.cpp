@@ -9,7 +9,6 @@
 #include "Bounds.h"
 #include "Host.h"
 #include "Network.h"
-#include "rhizome/Support/HostReason.h"
 
 using namespace mlir;
 using namespace rhizome;

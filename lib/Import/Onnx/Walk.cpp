@@ -6,6 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -47,10 +48,10 @@ OwningOpRef<ModuleOp>
 importer::importGraph(MLIRContext *context, const Graph &graph,
                       StringRef directory, const ImportOptions &options,
                       Refusals &refusals, bool &needsExactIntegers) {
-  context->loadDialect<num::NumDialect, osa::OsaDialect, func::FuncDialect,
-                       arith::ArithDialect, linalg::LinalgDialect,
-                       math::MathDialect, scf::SCFDialect,
-                       tensor::TensorDialect>();
+  context->loadDialect<marks::MarksDialect, num::NumDialect, osa::OsaDialect,
+                       func::FuncDialect, arith::ArithDialect,
+                       linalg::LinalgDialect, math::MathDialect,
+                       scf::SCFDialect, tensor::TensorDialect>();
   const size_t before = refusals.size();
   ImportState state(context, graph, directory, options, refusals);
   state.integersOnHost = options.integersOnHost;

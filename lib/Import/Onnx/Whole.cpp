@@ -3,6 +3,7 @@
 // and the bounds of their results.
 #include "Network.h"
 #include "Placement.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -105,7 +106,7 @@ static LogicalResult settleComputed(NodeContext &node, int type) {
   Value v = out->last ? out->last : out->plain;
   if (Operation *op = v ? v.getDefiningOp() : nullptr;
       op && !isExactInFloat(bounds))
-    op->setAttr(kWideIntegersAttr, node.builder.getUnitAttr());
+    op->setAttr(marks::kWide, node.builder.getUnitAttr());
   return success();
 }
 

@@ -156,7 +156,7 @@ flow.design @actor_c2_kind attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_unknown attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: 'axis_in' has no parameter or file 'Widht'}}
-  %a = flow.actor "axis_in" "a"() {config = {Widht = 8}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {Widht = 8}, depths = array<i64: 2>, port = 0} : () -> !byte
 }
 
 // -----
@@ -164,7 +164,7 @@ flow.design @actor_c3_unknown attributes {clock_mhz = 100.0, device = "xc7z020"}
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Elem' is not an i64}}
-  %a = flow.actor "axis_in" "a"() {config = {Elem = "8"}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {Elem = "8"}, depths = array<i64: 2>, port = 0} : () -> !byte
 }
 
 // -----
@@ -172,7 +172,7 @@ flow.design @actor_c3_type attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Row' (elements after which a new beat inside begins) is missing}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
 }
 
 // -----
@@ -180,7 +180,7 @@ flow.design @actor_c3_missing attributes {clock_mhz = 100.0, device = "xc7z020"}
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_bounds attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Lanes' (elements of a beat inside) is 0, not from 1 to 2147483647}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 0, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 0, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
 }
 
 // -----
@@ -188,14 +188,14 @@ flow.design @actor_c3_bounds attributes {clock_mhz = 100.0, device = "xc7z020"} 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_depth attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C3: parameter 'Depth' (places of the output buffer) is -7, not from 2 to 1099511627776}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: -7>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: -7>, port = 0} : () -> !byte
 }
 
 // -----
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_together attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C3: its parameters contradict each other: the last group that is kept lies within the period}}
   %b = flow.actor "select" "b"(%a) {config = {Elem = 8, Inner = 1, Period = 4, Start = 3, Stride = 1, Count = 2, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
 }
@@ -205,14 +205,14 @@ flow.design @actor_c3_together attributes {clock_mhz = 100.0, device = "xc7z020"
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c4_width attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C4: port 'out' of 'axis_in' has 16 bits (Lanes * Elem), not '!flow.stream<<u8>, lanes = 1, row = 4, count = 4, order = pixels>'}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 16, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 16, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
 }
 
 // -----
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c4_count attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C4: 'fork' has 3 output streams, not 2}}
   %b:2 = flow.actor "fork" "b"(%a) {config = {Width = 8, Outputs = 3, frameBeats = 4}, depths = array<i64: 2, 2>} : (!byte) -> (!byte, !byte)
 }
@@ -222,7 +222,7 @@ flow.design @actor_c4_count attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c5_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{'flow.actor' op C5: takes no gates, its kind is a module of a library}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte {
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte {
     ^bb0(%clock: i1, %beat: i8):
       rtl.output %beat : i8
   }
@@ -232,7 +232,7 @@ flow.design @actor_c5_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C3: file 'AddressFile' is not a string}}
   %b = flow.actor "reorder" "b"(%a) {config = {Elem = 8, Elements = 4, OutElements = 4, frameBeats = 4, AddressFile = 1}, depths = array<i64: 2>} : (!byte) -> !byte
 }
@@ -241,7 +241,7 @@ flow.design @actor_c3_file attributes {clock_mhz = 100.0, device = "xc7z020"} {
 
 !byte = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 flow.design @actor_c5_no_gates attributes {clock_mhz = 100.0, device = "xc7z020"} {
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>} : () -> !byte
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 2>, port = 0} : () -> !byte
   // expected-error@+1 {{'flow.actor' op C5: needs gates, the datapath of its kind is generated}}
   %b = flow.actor "circuit" "b"(%a) {config = {levels = 1, chain = 0, chainBit = 0, stages = 1, inBits = 8, outBits = 8, adders = 0, ffBits = 0, rowBits = 0, rowStageBits = 0, wideSumBits = 0, wideLuts = 0, wideTableLeaves = 0, wideTableChoices = 0, narrowSumBits = 0, narrowLuts = 0, narrowCompareBits = 0, narrowTableLeaves = 0, narrowTableChoices = 0, frameBeats = 4}, depths = array<i64: 2>} : (!byte) -> !byte
 }
@@ -274,7 +274,7 @@ flow.design @actor_c8 attributes {clock_mhz = 100.0, device = "xc7z020"} {
 !s = !flow.stream<!num.int<u8>, lanes = 1, row = 4, count = 4, order = pixels>
 func.func @actor_parent() {
   // expected-error@+1 {{'flow.actor' op expects parent op 'flow.design'}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> !s
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> !s
   return
 }
 
@@ -282,28 +282,28 @@ func.func @actor_parent() {
 
 flow.design @actor_types attributes {clock_mhz = 100.0, device = "xc7z020"} {
   // expected-error@+1 {{result #0 must be variadic of a sequence of beats that carries one tensor per frame, but got 'i8'}}
-  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>} : () -> i8
+  %a = flow.actor "axis_in" "a"() {config = {DataWidth = 64, Elem = 8, Lanes = 1, FrameElements = 4, Row = 4}, depths = array<i64: 4>, port = 0} : () -> i8
 }
 
 // -----
 
 // expected-error@+1 {{C1: a memory needs a name of letters and digits, a bank, a rate, and times that are not negative}}
-func.func private @memory_c1_name() attributes {rhizome.m = #flow.memory<"ddr 4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
+func.func private @memory_c1_name() attributes {test.m = #flow.memory<"ddr 4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
 
 // -----
 
 // expected-error@+1 {{C1: a memory needs a name of letters and digits, a bank, a rate, and times that are not negative}}
-func.func private @memory_c1_rate() attributes {rhizome.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 0, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
+func.func private @memory_c1_rate() attributes {test.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 0, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 0, refresh_ns = 0>}
 
 // -----
 
 // expected-error@+1 {{C2: a refresh of 350 ns is not over when the next one begins, after 300 ns}}
-func.func private @memory_c2() attributes {rhizome.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 300, refresh_ns = 350>}
+func.func private @memory_c2() attributes {test.m = #flow.memory<"ddr4", banks = 1, bytes_per_s = 1000, latency_ns = 1, turnaround_ns = 0, refresh_every_ns = 300, refresh_ns = 350>}
 
 // -----
 
 // expected-error@+1 {{C1: needs the names of a memory and of a segment, and a bank that is not negative}}
-func.func private @bank_c1() attributes {rhizome.b = #flow.bank<"ddr4", -1, "w.bin">}
+func.func private @bank_c1() attributes {test.b = #flow.bank<"ddr4", -1, "w.bin">}
 
 // -----
 

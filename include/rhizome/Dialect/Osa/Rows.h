@@ -8,9 +8,6 @@
 #include "rhizome/Dialect/Osa/Rows.h.inc"
 
 namespace rhizome::osa {
-/// On an osa.softmax: between quantizers it is computed in fixed point.
-inline constexpr llvm::StringLiteral kFixedPoint = "rhizome.fixed_point";
-
 /// The bits of a root (osa.row_norm), and of its reciprocal less one.
 constexpr int64_t kRootBits = 16;
 

@@ -2,7 +2,7 @@
 // Sizes, timing and cost of a link endpoint. Windows follow from bandwidth ×
 // delay; LUTs and FFs are linear in the cells' widths and slots, as measured
 // with Yosys.
-#include "rhizome/Design/Link.h"
+#include "rhizome/Cost/Link.h"
 #include "rhizome/Cost/Structure.h"
 #include <cmath>
 

@@ -4,7 +4,8 @@
 // The protocol is in docs/spec/link.md, the cells are rtl/src/rhz_link_*.
 #pragma once
 
-#include "rhizome/Generator/Actor.h"
+#include "rhizome/Cost/CostModel.h"
+#include "rhizome/Cost/Resources.h"
 #include "rhizome/Support/Medium.h"
 
 namespace rhizome::gen {
