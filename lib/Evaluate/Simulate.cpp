@@ -95,7 +95,7 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
                                    {"receiving", party.receiving}});
   json::Object kept{{"frames", result.frames},
                     {"mismatches", result.mismatches},
-                    {"predicted", toJson(result.predicted)},
+                    {"predicted", toJSON(result.predicted)},
                     {"measured", std::move(measured)},
                     {"parties", std::move(parties)}};
   return package.writeResult(

@@ -301,7 +301,8 @@ std::string HostWriter::source() const {
         "  static const rhizome::host::Kernel kernel = {\n      "
      << cString(name) << ", " << planned.lanes << ", "
      << system.getInteger("units").value_or(1) << ", "
-     << (planned.system ? errorsOffset(*planned.system) : 0) << ",\n      {";
+     << (planned.system ? errorsOffset(planned.system->elements) : 0)
+     << ",\n      {";
   llvm::StringRef flags[] = {"false", "true"};
   for (auto [a, argument] : llvm::enumerate(arguments))
     os << (a ? ",\n       {" : "{") << cString(argument.name) << ", "
@@ -423,7 +424,8 @@ std::string HostWriter::page() const {
     os << "| " << offsetOf(planned.system->elements)
        << " | the number of elements |\n";
     for (auto [w, text] : llvm::enumerate(words))
-      os << "| " << offsetOf(errorsOffset(*planned.system) + int64_t(4 * w))
+      os << "| "
+         << offsetOf(errorsOffset(planned.system->elements) + int64_t(4 * w))
          << " | what the memory answered with an error (SLVERR, DECERR) since "
             "it was read last, bit by bit: "
          << text << " |\n";

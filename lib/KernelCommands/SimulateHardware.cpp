@@ -215,7 +215,7 @@ static llvm::Error keepMeasurement(const Package &package,
   llvm::json::Object kept{
       {"frames", result.frames},
       {"mismatches", result.mismatches},
-      {"predicted", toJson(result.plan.predicted)},
+      {"predicted", toJSON(result.plan.predicted)},
       {"measured",
        llvm::json::Object{
            {"interval_cycles", result.intervalCycles},

@@ -534,7 +534,7 @@ llvm::json::Object precision::toJson(const Found &found) {
         {"accuracy", double(point.correct) / double(found.frames)},
         {"keeps_accuracy", point.keepsAccuracy},
         {"meets_goal", point.meetsGoal},
-        {"predicted", rhizome::toJson(point.predicted)},
+        {"predicted", toJSON(point.predicted)},
         {"share", point.share},
         {"pareto", point.isPareto}});
   }

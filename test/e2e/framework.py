@@ -3,6 +3,7 @@
 reporting skips. A suite is a function that takes a Suite; run() turns its
 checks into an exit status for CTest: 0, 1, or 77 if it could check nothing."""
 import dataclasses
+import functools
 import importlib
 import json
 import os
@@ -83,6 +84,27 @@ def run_program(args, timeout=TIME_LIMIT_S, memory_gb=None, cwd=None):
                   cpu, time.time() - start)
 
 
+@functools.cache
+def plan_schema():
+    """A validator of plan.json; None without the package for it."""
+    try:
+        import jsonschema
+    except ImportError:
+        print("SKIP  no plan is compared with its schema: Python's jsonschema is "
+              "missing ('make setup' installs it)", flush=True)
+        return None
+    path = pathlib.Path(__file__).resolve().parents[2] / "data/plan.schema.json"
+    return jsonschema.Draft202012Validator(json.loads(path.read_text()))
+
+
+def misfit(plan):
+    """Where a plan.json is not as its schema says, and why; empty if it is."""
+    validator = plan_schema()
+    error = validator and next(
+        validator.iter_errors(json.loads(plan.read_text())), None)
+    return f"{error.json_path}: {error.message[:200]}" if error else ""
+
+
 class Suite:
     """One run of a suite: its folder, its checks, the binary."""
 
@@ -120,8 +142,16 @@ class Suite:
         return name
 
     def run(self, *args, **limits):
-        """Runs rhizome with these arguments."""
-        return run_program([self.rhizome, *args], **limits)
+        """Runs rhizome with these arguments. The plan of a package that it makes
+        must be as data/plan.schema.json says."""
+        result = run_program([self.rhizome, *args], **limits)
+        if args[:1] == ("compile",) and result.status == 0 and "-o" in args:
+            plan = pathlib.Path(limits.get("cwd") or ".",
+                                args[args.index("-o") + 1], "plan.json")
+            if plan.exists() and (why := misfit(plan)):
+                self.check(False, f"the schema of plan.json: {why}",
+                           result.command)
+        return result
 
     def compile(self, model, options, goal, package, *more):
         return self.run("compile", model, *options, "--goal", goal,

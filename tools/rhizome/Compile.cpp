@@ -17,7 +17,7 @@ static llvm::json::Object nearestJson(const CompileResult &result) {
   llvm::json::Object object{
       {"ok", false}, {"fits", result.fits}, {"limit", result.limit}};
   if (!result.plan.nodes.empty())
-    object["nearest"] = rhizome::toJson(result.plan.predicted);
+    object["nearest"] = toJSON(result.plan.predicted);
   return object;
 }
 
@@ -36,7 +36,7 @@ static llvm::json::Object toJson(const CompileResult &result) {
                             {"seconds", result.seconds},
                             {"explore_seconds", result.exploreSeconds},
                             {"nodes", nodesJson(plan)},
-                            {"predicted", rhizome::toJson(plan.predicted)},
+                            {"predicted", toJSON(plan.predicted)},
                             {"utilization", std::move(utilization)},
                             {"multipliers", std::move(multipliers)},
                             {"bottleneck", plan.bottleneck},

@@ -16,26 +16,19 @@ using namespace rhizome::pipeline;
 
 static llvm::json::Object toJson(CompileResult &result, bool ok) {
   const Plan &plan = result.plan;
-  llvm::json::Array others;
-  for (const Alternative &other : plan.alternatives)
-    others.push_back(
-        llvm::json::Object{{"what", other.what},
-                           {"nodes", other.nodes},
-                           {"throughput_per_s", other.throughputPerS},
-                           {"why", other.why}});
   return llvm::json::Object{
       {"ok", ok},
       {"seconds", result.exploreSeconds},
       {"goal", plan.goal},
       {"nodes", nodesJson(plan)},
       {"predicted", plan.nodes.empty() ? llvm::json::Value(nullptr)
-                                       : rhizome::toJson(plan.predicted)},
+                                       : toJSON(plan.predicted)},
       {"bound", plan.boundPerS},
       {"bottleneck", plan.bottleneck},
       {"bottleneck_kind", plan.bottleneckKind},
       {"fits", result.fits},
       {"limit", result.limit},
-      {"alternatives", std::move(others)},
+      {"alternatives", llvm::json::Array(plan.alternatives)},
       {"tasks", toJSON(plan.tasks)},
       {"analysis", std::move(result.analysis)}};
 }

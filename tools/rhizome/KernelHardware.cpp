@@ -93,7 +93,7 @@ int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
     llvm::json::Object object{{"ok", true},
                               {"package", llvm::json::fixUTF8(result.package)},
                               {"seconds", result.seconds},
-                              {"predicted", rhizome::toJson(plan.predicted)},
+                              {"predicted", toJSON(plan.predicted)},
                               {"utilization", std::move(utilization)},
                               {"goal", plan.goal},
                               {"bound", plan.boundPerS},
@@ -174,7 +174,7 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
                               {"mismatches", result.mismatches},
                               {"outputs", llvm::json::Array(result.outputs)},
                               {"single", result.isSingle},
-                              {"predicted", rhizome::toJson(predicted)},
+                              {"predicted", toJSON(predicted)},
                               {"measured", std::move(measured)},
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())

@@ -26,7 +26,7 @@ static llvm::json::Object objectOf(const RunResult &result) {
       {"checked", result.checked},
       {"compared", result.compared},
       {"mismatches", result.mismatches},
-      {"predicted", rhizome::toJson(result.predicted)},
+      {"predicted", toJSON(result.predicted)},
       {"measured",
        llvm::json::Object{{"throughput_per_s", result.throughputPerS},
                           {"latency_us", result.latencyUs},

@@ -81,7 +81,7 @@ static int runSimulate(SimulateRequest request, bool json) {
                                     {"latency_us", result.latencyUs}};
     llvm::json::Object object{{"frames", result.frames},
                               {"mismatches", result.mismatches},
-                              {"predicted", rhizome::toJson(result.predicted)},
+                              {"predicted", toJSON(result.predicted)},
                               {"measured", std::move(measured)},
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())

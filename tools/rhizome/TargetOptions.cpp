@@ -309,7 +309,7 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
                            {"replica_of", node.rtlOf},
                            {"operations", std::move(operations)},
                            {"actors", std::move(actors)},
-                           {"predicted", rhizome::toJson(node.predicted)},
+                           {"predicted", toJSON(node.predicted)},
                            {"utilization", std::move(utilization)}});
   }
   return nodes;

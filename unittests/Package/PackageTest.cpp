@@ -4,6 +4,7 @@
 #include "rhizome/Package/Package.h"
 #include "../TestFolder.h"
 #include <csignal>
+#include <cstring>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -386,6 +387,18 @@ TEST(Plan, SystemsOfKernelsHaveAPortForEachStream) {
   refuse([](PlannedSystem &s) { s.ports[1].port = "m_axi_2"; }, order);
   refuse([](PlannedSystem &s) { s.elements = 0x30; },
          "elements' register after the addresses");
+  auto otherWord = [&](const char *from, const char *to) {
+    plan.kernel->system = system;
+    std::string text = printPlan(plan);
+    size_t at = text.find(from, text.find("\"kernel\": {"));
+    EXPECT_NE(at, std::string::npos) << from;
+    auto other = parsePlan(text.replace(at, std::strlen(from), to));
+    return other ? "accepted" : llvm::toString(other.takeError());
+  };
+  EXPECT_EQ(otherWord("\"write\"", "\"writes\""),
+            "expected 'read' or 'write' at "
+            "plan.kernel.system.ports[1].direction");
+  EXPECT_EQ(otherWord("\"errors\"", "\"error\""), "accepted"); // not read
   const char *names = "expected an identifier of Verilog";
   refuse([](PlannedSystem &s) { s.kernel = "a b"; }, names);
   refuse([](PlannedSystem &s) { s.ports[0].stream = "$x"; }, names);

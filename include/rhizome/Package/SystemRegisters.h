@@ -2,12 +2,11 @@
 // Registers of a system that follow from others.
 #pragma once
 
-#include "rhizome/Package/PlannedSystem.h"
+#include <cstdint>
 
 namespace rhizome {
-/// Offset of the ports' errors: bit n % 32 of word n / 32 is set when the memory
-/// answers port n with an error, until it is read.
-constexpr int64_t errorsOffset(const PlannedSystem &system) {
-  return system.elements + 4;
-}
+/// Offset of the ports' errors: bit n % 32 of word n / 32 is set when the
+/// memory answers port n with an error, until it is read. `elements` is that of
+/// the number of elements.
+constexpr int64_t errorsOffset(int64_t elements) { return elements + 4; }
 } // namespace rhizome
