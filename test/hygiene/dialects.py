@@ -109,14 +109,48 @@ def constraints(text):
     return numbers
 
 
+# The numbers of an entry of a list of constraints: (C1), (C1), (C3) or
+# (C1) … (C3), in whatever comment or text it is.
+ENTRY = re.compile(r"^[^\w(]*(\(C\d+\)(?:(?:, | … )\(C\d+\))*)", re.M)
+
+
+def blocks(path, text):
+    """The texts of a file in which numbers begin at 1, each with its line:
+    descriptions of a .td file, sections of a page, otherwise comments."""
+    pattern = (r"\[\{.*?\}\]" if path.endswith(".td") else
+               r"^#.*\n(?:(?!#).*\n?)*" if path.endswith(".md") else
+               r"(?:^[ \t]*(?://|#).*\n)+")
+    for match in re.finditer(pattern, text, re.M | re.S if path.endswith(".td")
+                             else re.M):
+        yield text.count("\n", 0, match.start()) + 1, match[0]
+
+
 def numbered_once(where, text, problems):
-    """The constraints of one list are C1, C2 … without a gap or a repetition."""
+    """The constraints of one list are C1, C2 … without a gap or a repetition,
+    and no others are mentioned next to it."""
     found = []
-    for first, last in re.findall(r"^[\s/]*- \(C(\d+)\)(?: … \(C(\d+)\))?", text,
-                                  re.M):
-        found += range(int(first), int(last or first) + 1)
-    if found != list(range(1, len(found) + 1)):
+    for entry in ENTRY.findall(text):
+        for part in entry.split(", "):
+            found += sorted(constraints(part))
+    if sorted(found) != list(range(1, len(found) + 1)):
         problems.append(f"{where}: its constraints are numbered {found}")
+    elif found and not constraints(text) <= set(found):
+        problems.append(f"{where}: mentions a constraint above C{len(found)}")
+
+
+def check_phases(problems):
+    """Each constraint of a phase has its message and a test with that."""
+    page = "include/rhizome/Pipeline/Phases.h"
+    numbers = constraints((ROOT / page).read_text())
+    for folder, what in (("lib/Pipeline/", "message"),
+                         ("test/Pipeline/", "case of invalid IR")):
+        text = "".join((ROOT / p).read_text() for p in tracked(".cpp", ".mlir")
+                       if p.startswith(folder))
+        named = {int(n) for n in re.findall(r"\bC(\d+): ", text)}
+        for n in sorted(numbers ^ named):
+            problems.append(f"{page}: C{n} has no {what} in {folder}"
+                            if n in numbers else
+                            f"{folder}: C{n} is no constraint of {page}")
 
 
 def root_of(record, known):
@@ -151,7 +185,6 @@ def check(path, problems):
         if not owner:
             problems.append(f"{where}: {name} has no description")
             continue
-        numbered_once(f"{where}: {name}", owner.body, problems)
         if "```mlir" not in owner.body and "`!" not in owner.body:
             problems.append(f"{where}: {name} has no example")
         for n in constraints(owner.body):
@@ -185,10 +218,16 @@ def main():
              and not p.endswith("Interfaces.td")]
     for path in paths:
         count += check(path, problems)
-    for path in tracked(".h"):
-        for comment in re.findall(r"(?:^\s*///.*\n)+", (ROOT / path).read_text(),
-                                  re.M):
-            numbered_once(path, comment, problems)
+    check_phases(problems)
+    lists = 0
+    for path in tracked(".td", ".h", ".cpp", ".c", ".mlir", ".sv", ".md", ".py"):
+        if path.endswith("hygiene/dialects.py"):
+            continue
+        for line, block in blocks(path, (ROOT / path).read_text()):
+            numbered_once(f"{path}:{line}", block, problems)
+            lists += bool(ENTRY.search(block))
+    if lists < 40:
+        problems.append(f"found {lists} lists of constraints only")
     texts = "".join((ROOT / p).read_text() for p in paths)
     for entry in TEXTS:
         attribute = entry.split()[1]

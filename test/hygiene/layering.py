@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layering: a layer includes only layers below it, siblings never include
 each other, and CMake links no libraries other than those of the layers that are
-included. The table is the diagram of docs/architecture.md as edges."""
+included. docs/architecture.md says what each layer of the table decides, and
+its diagram draws no layer above another that it includes."""
 import re
 import sys
 
@@ -103,6 +104,8 @@ LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 # Shared with what is built around a design: it is in data/sim.
 INTERFACES = {"rhz_model.h", "rhz_memory.h"}
 
+PAGE = "docs/architecture.md"
+
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+"([^"]+)"', re.M)
 
 
@@ -153,9 +156,47 @@ def check_links(problems):
                     problems.append(f"{path}: {layer} must not link {name}")
 
 
+def check_page(problems):
+    """The page has a row for each layer, and each is in its diagram, above all
+    others that it includes."""
+    text = (ROOT / PAGE).read_text().split("\n## Layers\n")[1].split("\n## ")[0]
+    rows = [name for cells in re.findall(r"^\| (`.+?) \|", text, re.M)
+            for name in re.findall(r"`([^`]+)`", cells)]
+    whole = {name.partition("/")[0] for name in rows if name.endswith("/*")}
+    for name in sorted(set(rows)):
+        if rows.count(name) > 1:
+            problems.append(f"{PAGE}: {name} has several rows")
+        if name not in ALLOWED and not name.endswith("/*"):
+            problems.append(f"{PAGE}: there is no layer {name}")
+    drawn = {}
+    for at, line in enumerate(text.split("```")[1].splitlines()):
+        # What each line is about is to the right of it.
+        names = re.split(r" {4,}", line.strip())[0]
+        for name, parts in re.findall(r"([\w/-]+)(?:\{([^}]*)\})?", names):
+            for part in re.split(r", ?", parts):
+                drawn.setdefault(name + part, at)
+    for name in sorted(set(drawn) - set(ALLOWED)):
+        problems.append(f"{PAGE}: the diagram has '{name}', which is no layer")
+    for layer, allowed in ALLOWED.items():
+        family = layer.partition("/")[0]
+        if layer not in rows and family not in whole:
+            problems.append(f"{PAGE}: no row says what {layer} decides")
+        if layer == "Dialect":  # the header of its parts
+            continue
+        if layer not in drawn:
+            problems.append(f"{PAGE}: {layer} is not in the diagram")
+            continue
+        for other in allowed.split():
+            if (other in drawn and drawn[other] <= drawn[layer] and
+                    other.partition("/")[0] != family):
+                problems.append(f"{PAGE}: the diagram draws {layer} below or "
+                                f"next to {other}, which it includes")
+
+
 def main():
     problems = []
     check_links(problems)
+    check_page(problems)
     for path in tracked(".cpp", ".c", ".h", ".td"):
         if not path.startswith(("include/", "lib/", "runtime/", "tools/")):
             continue
