@@ -34,9 +34,9 @@ def explore(model: Model, *, device: Optional[str] = None,
     Further options are those of `rhizome explore`, with underscores.
     Raises Refused, GoalError, UsageError, RhizomeError.
     """
-    return explore_again(Request(model, {
+    return _Command(model, {
         "device": device, "board": board, "cluster": cluster, "goal": goal,
-        "calibration": calibration, **options}), progress)
+        "calibration": calibration, **options}).explore(progress)
 
 
 def compile(model: Model, *, output: Optional[Path] = None,
@@ -52,10 +52,10 @@ def compile(model: Model, *, output: Optional[Path] = None,
     plan: a plan.json or a package whose choices are taken.
     The other arguments and the exceptions are those of explore.
     """
-    return compile_again(Request(model, {
+    return _Command(model, {
         "device": device, "board": board, "cluster": cluster, "goal": goal,
-        "calibration": calibration, "plan": plan, **options}), output,
-        progress, {})
+        "calibration": calibration, "plan": plan, **options}).compile(
+            output, progress, {})
 
 
 def evaluate(model: Model, data: Data, labels: Optional[Data] = None, *,
@@ -98,33 +98,34 @@ def targets(name: Optional[str] = None) -> Answer:
     return _program.run("targets", *([name] if name else []))
 
 
-def explore_again(request: Request, progress: Optional[Progress]) -> Plan:
-    with _program.files() as keep:
-        path, options = _read(request, keep)
-        try:
-            return Plan(_program.run("explore", path, options=options,
-                                     progress=progress, names=keep.names),
-                        request)
-        except Refused as refused:
-            if not request.steering:
-                raise
-            # Of the file that was written here: its lines say nothing.
-            raise Refused([dataclasses.replace(each, line=0)
-                           for each in refused.refusals]) from None
+class _Command(Request):
+    """A request that runs the commands."""
 
+    def explore(self, progress: Optional[Progress] = None) -> Plan:
+        with _program.files() as keep:
+            path, options = _read(self, keep)
+            try:
+                return Plan(_program.run("explore", path, options=options,
+                                         progress=progress, names=keep.names),
+                            self)
+            except Refused as refused:
+                if not self.steering:
+                    raise
+                # Of the file that was written here: its lines say nothing.
+                raise Refused([dataclasses.replace(each, line=0)
+                               for each in refused.refusals]) from None
 
-def compile_again(request: Request, output: Optional[Path],
-                  progress: Optional[Progress],
-                  more: Mapping[str, Any]) -> Package:
-    model = request.model
-    source = model.model if isinstance(model, Quantized) else model
-    folder = pathlib.Path(output or
-                          pathlib.Path(source).with_suffix(".rhz").name)
-    with _program.files() as keep:
-        path, options = _read(request, keep)
-        answer = _program.run("compile", path, progress=progress, options={
-            **options, **more, "output": folder}, names=keep.names)
-        return Package(folder, Plan(answer, request))
+    def compile(self, output: Optional[Path], progress: Optional[Progress],
+                more: Mapping[str, Any]) -> Package:
+        model = self.model
+        source = model.model if isinstance(model, Quantized) else model
+        folder = pathlib.Path(output or
+                              pathlib.Path(source).with_suffix(".rhz").name)
+        with _program.files() as keep:
+            path, options = _read(self, keep)
+            answer = _program.run("compile", path, progress=progress, options={
+                **options, **more, "output": folder}, names=keep.names)
+            return Package(folder, Plan(answer, self))
 
 
 def _read(request: Request,

@@ -71,12 +71,22 @@ class Operation:
 class Request:
     """What a plan was made for, so that it can be made again with changes.
     `edits` is what a user chose, `steering` that and what was kept; both have
-    the form of a file for --steer."""
+    the form of a file for --steer. Those who run the commands, above this
+    module, say how."""
 
     model: "Model"
     options: Mapping[str, Any]
     edits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     steering: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def explore(self, progress: Optional[Progress] = None) -> "Plan":
+        """The plan for this request."""
+        raise NotImplementedError
+
+    def compile(self, output: Optional[Path], progress: Optional[Progress],
+                more: Mapping[str, Any]) -> "Package":
+        """Its package in the folder `output`, with more options."""
+        raise NotImplementedError
 
 
 #: What an operation of a plan.json has.
@@ -174,7 +184,6 @@ class Plan:
         explore, such as goal=. A key that no generator offers raises an error
         that lists similar ones.
         """
-        from .model import explore_again
         request = self._known()
         names = {name for each in self.operations
                  for name in (each.name, f"{each.name}:{each.op}")}
@@ -199,17 +208,16 @@ class Plan:
                 for each in self.operations
                 if keep and each.name not in edits["splits"] and
                 not {each.name, f"{each.name}:{each.op}"} & set(nodes)}
-        return explore_again(dataclasses.replace(
+        return dataclasses.replace(
             request, options={**request.options, **changes}, edits=edits,
-            steering={**edits, "nodes": {**kept, **nodes}}), progress)
+            steering={**edits, "nodes": {**kept, **nodes}}).explore(progress)
 
     def build(self, output: Optional[Path] = None, *,
               progress: Optional[Progress] = None,
               **options: Any) -> "Package":
         """Compiles this plan into a package in the folder `output`, by default
         the model's name with the suffix .rhz; options are those of compile."""
-        from .model import compile_again
-        return compile_again(self._known(), output, progress, options)
+        return self._known().compile(output, progress, options)
 
     def _known(self) -> Request:
         if self._request:

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every source file: SPDX line, at most 800 lines, no tabs or trailing blanks,
-no TODO without an issue's number, no path of one machine's checkout."""
+no TODO without an issue's number, no path of one machine's checkout. Modules of
+the Python package import each other at the top, without a circle."""
+import ast
 import re
 import sys
 
@@ -20,8 +22,39 @@ GOLDEN = "test/vendor/golden/"
 HOME = re.compile(r"(?<![\w.~-])/(?:work|home|root|Users)" + r"/\w")
 
 
+def check_imports(problems):
+    """Imports for annotations only are for type checkers, and do not count."""
+    imports = {}
+    for path in tracked(".py"):
+        if not path.startswith("python/rhizome/"):
+            continue
+        tree = ast.parse((ROOT / path).read_text())
+        found = imports.setdefault(path.rsplit("/")[-1][:-3], set())
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
+                continue
+            if node in tree.body:
+                found |= ({node.module} if node.module else
+                          {name.name for name in node.names})
+            elif not any(isinstance(each, ast.If) and node in each.body and
+                         ast.unparse(each.test) == "TYPE_CHECKING"
+                         for each in tree.body):
+                problems.append(f"{path}:{node.lineno}: an import that is not "
+                                "at the top")
+    if len(imports) < 5:
+        problems.append(f"found {len(imports)} modules of python/rhizome only")
+    while leaves := [name for name, of in imports.items()
+                     if not of & set(imports)]:
+        for name in leaves:
+            del imports[name]
+    if imports:
+        problems.append("python/rhizome: modules import each other in a circle: "
+                        + ", ".join(sorted(imports)))
+
+
 def main():
     problems = []
+    check_imports(problems)
     for path in tracked(*TEXT):
         try:
             text = (ROOT / path).read_text(encoding="utf-8")
