@@ -150,6 +150,26 @@ void readRoutable(const YAML::Node &node, Device &device) {
   map.finish();
 }
 
+/// That the operands of a kind of block whose size is known have that size.
+void checkDspKind(Mapping &dsp, const Device &device) {
+  struct Kind {
+    const char *name;
+    unsigned wide, narrow;
+  };
+  constexpr Kind kKinds[] = {{"dsp48e1", 25, 18},   {"dsp48e2", 27, 18},
+                             {"dsp58", 27, 24},     {"mult18x18", 18, 18},
+                             {"mult18x19", 19, 18}, {"sb_mac16", 16, 16}};
+  for (const Kind &kind : kKinds)
+    if (kind.name == device.dspKind &&
+        (kind.wide != device.dspABits || kind.narrow != device.dspBBits))
+      throw Mistake{lineOf(dsp.find("a_bits")),
+                    "a " + device.dspKind + " multiplies " +
+                        std::to_string(kind.wide) + " by " +
+                        std::to_string(kind.narrow) + " bits, not " +
+                        std::to_string(device.dspABits) + " by " +
+                        std::to_string(device.dspBBits)};
+}
+
 Device readDevice(const YAML::Node &root) {
   Mapping map(root, "a device file");
   Device d;
@@ -194,6 +214,7 @@ Device readDevice(const YAML::Node &root) {
   // A part of a product has at least two bits besides its sign.
   d.dspABits = dsp.whole<unsigned>("a_bits", 4, 64);
   d.dspBBits = dsp.whole<unsigned>("b_bits", 4, d.dspABits);
+  checkDspKind(dsp, d);
   if (YAML::Node pairs = dsp.find("pairs"))
     d.dspPairs = readPairs(pairs);
   dsp.finish();

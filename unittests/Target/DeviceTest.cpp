@@ -2,6 +2,8 @@
 // The shipped device files load; malformed ones are refused by line.
 #include "rhizome/Target/Device.h"
 #include "../TestFolder.h"
+#include "rhizome/Support/Data.h"
+#include "rhizome/Support/Resources.h"
 #include <algorithm>
 
 using namespace rhizome;
@@ -295,6 +297,24 @@ TEST(Device, EveryNumberHasBounds) {
   narrow.replace(narrow.find("bram_max_width: 16"), 18, "bram_max_width: 512");
   EXPECT_EQ(messageFor(narrow),
             "d.yaml:9: 'bram_max_width' is above 'bram_bits'");
+}
+
+TEST(Device, AKnownKindOfDspBlockHasItsSize) {
+  const std::string text = llvm::cantFail(
+      readFile(llvm::cantFail(dataDir()) + "/devices/xc7z020.yaml"));
+  for (auto [from, to, message] :
+       {std::tuple("a_bits: 25", "a_bits: 25", "accepted"),
+        {"a_bits: 25", "a_bits: 27",
+         "a dsp48e1 multiplies 25 by 18 bits, not 27 by 18"},
+        {"kind: dsp48e1", "kind: dsp48e2",
+         "a dsp48e2 multiplies 27 by 18 bits, not 25 by 18"},
+        {"kind: dsp48e1", "kind: another", "accepted"}}) {
+    std::string changed = text;
+    ASSERT_NE(changed.find(from), std::string::npos);
+    changed.replace(changed.find(from), std::string(from).size(), to);
+    EXPECT_NE(messageFor(changed).find(message), std::string::npos)
+        << messageFor(changed);
+  }
 }
 
 TEST(Device, MalformedFilesAreRefusedByLine) {
