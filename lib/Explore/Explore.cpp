@@ -3,7 +3,9 @@
 // blocks, and homes of weights. Building a plan takes longer than solving for
 // it, so plans are built in the order of the solver's promises.
 #include "rhizome/Explore/Explore.h"
+#include "Constants.h"
 #include "Least.h"
+#include "Pinned.h"
 #include "Repeat.h"
 #include "Sharing.h"
 #include "rhizome/Cost/Structure.h"
@@ -57,50 +59,6 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
   return cluster;
 }
 
-/// Whether a home or an option that a user names is this one.
-static bool wants(const Steering &steering, WeightHome home) {
-  constexpr llvm::StringRef kStreamed = "weights=streamed";
-  return llvm::any_of(
-             steering.homes,
-             [&](const Steering::Home &named) { return named.home == home; }) ||
-         llvm::any_of(steering.pins, [&](const Steering::Pin &pin) {
-           llvm::StringRef option = pin.option;
-           return home == WeightHome::Streamed
-                      ? option.contains(kStreamed)
-                      : option.contains("weights=") &&
-                            !option.contains(kStreamed);
-         });
-}
-
-bool Steering::wantsResident() const {
-  return wants(*this, WeightHome::Resident);
-}
-
-bool Steering::wantsStreamed() const {
-  return wants(*this, WeightHome::Streamed);
-}
-
-int64_t Steering::batch() const {
-  int64_t most = 1;
-  for (const Pin &pin : pins) {
-    auto [before, after] = llvm::StringRef(pin.option).split("batch=");
-    int64_t frames = 0;
-    if (!after.consumeInteger(10, frames))
-      most = std::max(most, frames);
-  }
-  return most;
-}
-
-UltraRows Steering::ultraRows() const {
-  return llvm::any_of(
-             pins,
-             [](const Pin &pin) {
-               return llvm::StringRef(pin.option).contains("rows=ultra");
-             })
-             ? UltraRows::Also
-             : UltraRows::None;
-}
-
 /// Whether frames may wait for each other: none that is kept from one to the
 /// next one holds them up.
 static bool mayBatch(func::FuncOp network) {
@@ -128,16 +86,14 @@ static bool mayUseUltra(const Cluster &cluster) {
   return device.mayLoad() && device.hasUltra();
 }
 
-/// The bits of the weights of a network's operations.
-static double weightBitsOf(func::FuncOp network,
-                           llvm::function_ref<bool(Operation &)> counts = {}) {
+/// The bits of the constants of a network's operations.
+static double constantBitsOf(func::FuncOp network,
+                             llvm::function_ref<bool(Operation &)> counts = {},
+                             bool leavesZeros = false) {
   double bits = 0;
-  for (Operation &op : network.getBody().front())
-    if (isa<osa::Conv2dOp, osa::DenseOp>(op) && (!counts || counts(op))) {
-      Type weights = op.getOperand(1).getType();
-      bits += double(cast<RankedTensorType>(weights).getNumElements()) *
-              num::elementInt(weights).getWidth();
-    }
+  for (Operation *op : hardwareOf(network))
+    if (!counts || counts(*op))
+      bits += constantBitsOf(op, leavesZeros);
   return bits;
 }
 
@@ -150,11 +106,12 @@ static double weightBitsOf(func::FuncOp network,
 /// built, about a tenth of the time. So it is tried where it may bring as much.
 static bool relievesToStreamOnce(func::FuncOp network) {
   constexpr double kLeastShare = 0.1;
-  double once = weightBitsOf(network, [](Operation &op) {
+  double once = constantBitsOf(network, [](Operation &op) {
     auto result = cast<RankedTensorType>(op.getResult(0).getType());
-    return result.getNumElements() == result.getShape().back();
+    return weightsOf(&op) &&
+           result.getNumElements() == result.getShape().back();
   });
-  return once >= kLeastShare * weightBitsOf(network);
+  return once >= kLeastShare * constantBitsOf(network);
 }
 
 /// What a place has.
@@ -189,23 +146,7 @@ static double bitsOf(const Cluster &cluster, bool withUltra) {
 /// Whether these could hold a network's weights.
 static bool couldHold(func::FuncOp network, const Cluster &cluster,
                       bool withUltra) {
-  return weightBitsOf(network) <= bitsOf(cluster, withUltra);
-}
-
-/// The bits of those weights that are not zero: circuits leave the others out.
-static double usedBitsOf(func::FuncOp network) {
-  double bits = 0;
-  for (Operation &op : network.getBody().front()) {
-    if (!isa<osa::Conv2dOp, osa::DenseOp>(op) ||
-        !osa::isConstantInts(op.getOperand(1)))
-      continue;
-    int64_t used = 0;
-    osa::forConstantInts(op.getOperand(1),
-                         [&](int64_t weight) { used += weight != 0; });
-    bits +=
-        double(used) * num::elementInt(op.getOperand(1).getType()).getWidth();
-  }
-  return bits;
+  return constantBitsOf(network) <= bitsOf(cluster, withUltra);
 }
 
 Limit weightsExceed(func::FuncOp network, const Goal &goal,
@@ -214,7 +155,8 @@ Limit weightsExceed(func::FuncOp network, const Goal &goal,
   Limit limit;
   if (mayStream(allowed))
     return limit;
-  limit.needed = usedBitsOf(network);
+  // Circuits leave zeros out.
+  limit.needed = constantBitsOf(network, {}, /*leavesZeros=*/true);
   limit.available = bitsOf(allowed, /*withUltra=*/true);
   if (limit.needed > limit.available)
     limit.kind = Limit::Kind::Weights;
@@ -227,7 +169,7 @@ Limit weightsExceed(func::FuncOp network, const Goal &goal,
 /// ResNet-18, where they take a third, is as fast with its weights on chip.
 static bool fillsMemories(func::FuncOp network, const Cluster &cluster) {
   constexpr double kShare = 0.5;
-  return weightBitsOf(network) >= kShare * memoryBitsOf(cluster, true);
+  return constantBitsOf(network) >= kShare * memoryBitsOf(cluster, true);
 }
 
 /// Which memories limit a plan, so that other prices may help.
@@ -338,8 +280,8 @@ private:
     return goal.kind == Goal::Kind::MaxThroughput ||
            goal.kind == Goal::Kind::MinLatency;
   }
-  /// If nothing fits, both are short: the one with less left is treated as
-  /// scarce.
+  /// What is short as long as nothing fits: blocks and LUTs, either of which
+  /// other prices may spare; neither if all of them together are too few.
   Lacking lackingWhereNothingFits() const {
     bool could = couldHold(network, cluster, mayUseUltra(cluster));
     return {could, could};
@@ -558,9 +500,9 @@ LogicalResult Pricing::batch(Result &result) {
       result.limit.kind != Limit::Kind::Bandwidth || !mayBatch(network) ||
       result.batch >= kMost)
     return success();
-  // It is long to simulate, and later with its first frame: it is tried where
-  // frames are not too long, and its promise is more than a tenth better than
-  // both the standing plan's promise and what that plan reached.
+  // Batched plans are slow to simulate and have a higher latency: one is tried
+  // where frames are not too long, and its promise is more than a tenth better
+  // than both the standing plan's promise and what that plan reached.
   constexpr double kWorth = 0.9;
   constexpr int64_t kLong = 60'000'000; // firings
   if (gen::firingsOf(result.nodes[0].design) > kLong)
@@ -612,18 +554,9 @@ FailureOr<Result> Pricing::run(double below) {
 FailureOr<Result> Pricing::plan(double below) {
   least = below;
   hasBound = !std::isinf(below);
-  MemoryPrices prices;
-  if (steering.wantsResident())
-    prices.residents = Residents::All;
-  if (steering.wantsStreamed())
-    prices.streaming = Streaming::All;
-  if (mayBatch(network))
-    prices.batch = steering.batch();
-  prices.ultraRows = steering.ultraRows();
-  if (steering.lutsOfABlock > 0) {
-    prices.lutsOfABlock = steering.lutsOfABlock;
+  const MemoryPrices prices = pricesFor(network, cluster, steering);
+  if (steering.lutsOfABlock > 0)
     return attempt(prices)->run();
-  }
   double promise = INFINITY;
   auto any = withAnyHome(prices, promise);
   if (failed(any))
@@ -687,7 +620,7 @@ static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
 static FailureOr<Result> exploreBoth(func::FuncOp network, const Goal &goal,
                                      const Cluster &cluster,
                                      const Steering &steering) {
-  // Of the operations, so few may be left that they cost little time.
+  // Fold first only if at most a quarter of the operations remains.
   constexpr size_t kTimes = 4;
   const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
   if (cluster.places.size() != 1 || goal.kind == Goal::Kind::MinLatency ||

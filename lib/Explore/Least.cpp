@@ -4,6 +4,7 @@
 // is left out. Offers are estimates, too: so it is only plain that plans take
 // more than a share if the offers take twice as much.
 #include "Least.h"
+#include "Constants.h"
 #include "Menu.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -127,8 +128,7 @@ bool takesMore(func::FuncOp network, const Goal &goal, const Cluster &cluster,
   // The others are offered in the formats of their operands.
   std::vector<Operation *> ops;
   llvm::copy_if(all, std::back_inserter(ops), [&](Operation *op) {
-    return isa<osa::Conv2dOp, osa::DenseOp, osa::MatmulOp>(op) &&
-           !inRegions.contains(op);
+    return multiplies(op) && !inRegions.contains(op);
   });
   double sum = 0;
   for (size_t i = 0; i < ops.size() && sum <= kTimes * share; i += kAtOnce)

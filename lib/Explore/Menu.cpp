@@ -3,6 +3,8 @@
 // are the cheapest for some interval under one of the fixed prices; elementwise
 // units are requested in the formats of their inputs.
 #include "Menu.h"
+#include "Constants.h"
+#include "Pinned.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Explore/Solver/Runs.h"
@@ -108,7 +110,7 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
   addLoops(network);
   checkPins(steering);
   for (int s = 0; s < int(this->order.size()); ++s) {
-    const Steering::Pin *pin = pinOf(steering, s);
+    const Steering::Pin *pin = pinFor(steering, ids, s);
     if (!pin)
       continue;
     Stage &stage = posed.stages[s];
@@ -123,43 +125,6 @@ Menu::Menu(func::FuncOp network, std::vector<Operation *> order,
   std::vector<int> asIs(this->order.size());
   std::iota(asIs.begin(), asIs.end(), 0);
   posed = reorder(posed, asIs);
-}
-
-bool Menu::pins(const Steering::Pin &pin, int stage) const {
-  const OperationId &id = ids[stage], &of = pin.of;
-  if (of.node == id.node)
-    return (of.op.empty() || of.op == id.op) &&
-           (of.nth < 0 || of.nth == id.nth);
-  // "node:op", unless that is a node's name.
-  if (!of.op.empty() || of.node != id.node + ":" + id.op)
-    return false;
-  return llvm::none_of(
-      ids, [&](const OperationId &other) { return other.node == of.node; });
-}
-
-/// The most specific pin for the operation.
-const Steering::Pin *Menu::pinOf(const Steering &steering, int stage) const {
-  const Steering::Pin *best = nullptr;
-  auto detail = [&](const Steering::Pin &pin) {
-    return pin.of.nth >= 0                  ? 3
-           : !pin.of.op.empty()             ? 2
-           : pin.of.node != ids[stage].node ? 1
-                                            : 0;
-  };
-  for (const Steering::Pin &pin : steering.pins)
-    if (pins(pin, stage) && (!best || detail(pin) > detail(*best)))
-      best = &pin;
-  return best;
-}
-
-/// Whether the option matches a pin.
-static bool isAsked(const Steering::Pin &pin, const Offer &offer) {
-  if (!pin.generator.empty() && pin.generator != offer.generator)
-    return false;
-  if (pin.option.empty())
-    return true;
-  auto key = OptionKey::parse(pin.option);
-  return key && key->matches(offer.key);
 }
 
 /// The home of a stage's weights: a setting for its node takes precedence
@@ -202,6 +167,13 @@ static std::string keysLike(const Steering::Pin &pin,
          (all > kMost ? " and " + std::to_string(all - kMost) + " more" : "");
 }
 
+/// Whether only a device with an off-chip memory is offered a pinned option.
+bool Menu::lacksMemory(const Steering::Pin &pin, ArrayRef<int> stages) const {
+  return !devices[0]->mayLoad() && llvm::any_of(stages, [&](int s) {
+    return needsMemory(pin, order[s], *devices[0]);
+  });
+}
+
 static size_t mostDies(const Cluster &cluster) {
   size_t most = 1;
   for (const ClusterPlace &place : cluster.places)
@@ -215,7 +187,7 @@ void Menu::checkPins(const Steering &steering) {
     std::set<std::string> generators;
     std::vector<Offer *> offered;
     for (int s = 0; s < int(order.size()); ++s)
-      if (pins(pin, s))
+      if (pins(pin, ids, s))
         stages.push_back(s);
     for (int s : stages)
       for (size_t k = 0; k < offers.size(); ++k)
@@ -238,10 +210,8 @@ void Menu::checkPins(const Steering &steering) {
     else if (llvm::none_of(offered,
                            [&](const Offer *o) { return isAsked(pin, *o); }))
       refuse("no generator offers the option '" + pin.option + "'",
-             StringRef(pin.option).contains("weights=") &&
-                     !devices[0]->mayLoad()
-                 ? remedyFor(WeightHome::Streamed)
-                 : keysLike(pin, offered));
+             lacksMemory(pin, stages) ? remedyFor(WeightHome::Streamed)
+                                      : keysLike(pin, offered));
     else if (const size_t dies = mostDies(cluster); pin.die >= int(dies))
       refuse("there is no die " + std::to_string(pin.die),
              dies > 1 ? "dies are 0 to " + std::to_string(dies - 1)
@@ -272,7 +242,7 @@ void Menu::checkPins(const Steering &steering) {
       // Whoever wants no weights on the chip must know of each layer that
       // keeps them there.
       for (int s : stages)
-        if (isa<osa::Conv2dOp, osa::DenseOp>(order[s]) && !isMet(s) &&
+        if (weightsOf(order[s]) && !isMet(s) &&
             homeOf(steering, ids[s]) == &home)
           unmet.push_back({ids[s].node, ids[s].op, whyNot(home.home),
                            "'--weights " + ids[s].node +
@@ -473,7 +443,7 @@ void Menu::complete(Offer &offer, int kind, int stage) const {
 
 /// Whether it takes its input unchanged; others choose their own formats.
 static bool followsUpstream(Operation *op) {
-  return !osa::getWindow(op) && !isa<osa::DenseOp, osa::MatmulOp>(op);
+  return !osa::getWindow(op) && !multiplies(op);
 }
 
 Choice Menu::choiceOf(int kind, const Offer &offer, Cost cost) {
@@ -526,7 +496,7 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
       for (int o : frontOf(kind, all, /*byFormat=*/false)) {
         Offer &offer = all[o];
         auto mayTake = [&](int stage) {
-          const Steering::Pin *pin = pinOf(steering, stage);
+          const Steering::Pin *pin = pinFor(steering, ids, stage);
           return !pin || isAsked(*pin, offer);
         };
         if (!llvm::all_of(llvm::seq(first, first + parts), mayTake))
@@ -555,7 +525,7 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
                   : numberOf(offer.outputs[out - region.outs().begin()]);
           posed.kinds[kind].choices[first + i].push_back(choice);
           offers[kind][first + i].push_back(&offer);
-          if (pinOf(steering, first + i))
+          if (pinFor(steering, ids, first + i))
             regionMeets[kind][first + i] = true;
           choice.cost = {};
         }
@@ -593,7 +563,7 @@ void Menu::addStage(int kind, int s, const Steering &steering,
                     OfferCache &cache) {
   Operation *op = order[s];
   bool follows = followsUpstream(op);
-  const Steering::Pin *pin = pinOf(steering, s);
+  const Steering::Pin *pin = pinFor(steering, ids, s);
   // Formats in which the operands may arrive. A pinned option may have been
   // found with what its producers were offered as, not with their final
   // formats.

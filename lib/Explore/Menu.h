@@ -85,8 +85,7 @@ private:
   Problem posed;
   Refusals unmet;
 
-  bool pins(const Steering::Pin &pin, int stage) const;
-  const Steering::Pin *pinOf(const Steering &steering, int stage) const;
+  bool lacksMemory(const Steering::Pin &pin, llvm::ArrayRef<int> stages) const;
   /// Completes an offer for a stage if it is a sketch.
   void complete(gen::Offer &offer, int kind, int stage) const;
   void checkPins(const Steering &steering);

@@ -2,6 +2,7 @@
 // An offer is identified by its generator and key; the solution of a plan
 // is found again in a menu whose operations are pinned to these.
 #include "rhizome/Explore/Record.h"
+#include "Pinned.h"
 #include "Realize.h"
 #include "Repeat.h"
 #include "Split.h"
@@ -352,12 +353,10 @@ FailureOr<Result> rebuild(func::FuncOp network, flow::PlanOp plan,
         steering.pins.push_back(std::move(pin));
       }
     }
-    Cluster allowed = priced(
-        withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal),
-        {result->lutsOfABlock,
-         steering.wantsResident() ? Residents::All : Residents::None,
-         steering.wantsStreamed() ? Streaming::All : Streaming::None,
-         steering.batch(), steering.ultraRows()});
+    steering.lutsOfABlock = result->lutsOfABlock;
+    Cluster allowed =
+        withinParts(cluster, result->avoidsDsp ? goal.withoutDsp() : goal);
+    allowed = priced(allowed, pricesFor(base, allowed, steering));
     OfferCache cache;
     Posed posed(base, allowed, steering, cache);
     result->refused = posed.menu.refused();

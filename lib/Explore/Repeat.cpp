@@ -5,6 +5,7 @@
 // weights (the ranges of sums, the shifts of requantizers) become those with
 // which all blocks are exact.
 #include "Repeat.h"
+#include "Constants.h"
 #include "Menu.h"
 #include "Split.h"
 #include "mlir/IR/Verifier.h"
@@ -107,7 +108,7 @@ std::string Finder::textOf(Operation *op) {
     os << (isConstant ? " c" : " s");
     // Sums have the bits that their weights need; what is multiplied has those
     // of the block.
-    add(v.getType(), isa<osa::Conv2dOp, osa::DenseOp>(op) && !isConstant);
+    add(v.getType(), weightsOf(op) && !isConstant);
   }
   for (Value v : op->getResults())
     add(v.getType(), /*width=*/isa<osa::RequantizeOp>(op));
@@ -450,20 +451,20 @@ bool Unifier::unifyExponentials(ArrayRef<Operation *> each) {
 void Unifier::unifyWeights(ArrayRef<Operation *> each) {
   num::IntType all;
   for (Operation *op : each) {
-    num::IntType own = num::elementInt(op->getOperand(1).getType());
+    num::IntType own = num::elementInt(weightsOf(op)->get().getType());
     all = all ? unionOf(all, own) : own;
   }
   for (Operation *op : each) {
-    Value v = op->getOperand(1);
+    OpOperand &weights = *weightsOf(op);
+    Value v = weights.get();
     if (num::elementInt(v.getType()) == all)
       continue;
     auto type = cast<RankedTensorType>(withElement(v.getType(), all));
     builder.setInsertionPoint(op);
-    op->setOperand(
-        1, osa::ConstantOp::create(builder, v.getLoc(), type,
-                                   osa::makeIntAttr(op->getContext(), "weights",
-                                                    type.getShape(), all,
-                                                    *osa::constantInts(v))));
+    weights.set(osa::ConstantOp::create(
+        builder, v.getLoc(), type,
+        osa::makeIntAttr(op->getContext(), "weights", type.getShape(), all,
+                         *osa::constantInts(v))));
   }
 }
 
@@ -498,7 +499,7 @@ bool Unifier::run() {
   // From here on, the first trip takes what the others do, too.
   for (size_t i = 0; i < chain.length; ++i) {
     SmallVector<Operation *> each = eachOf(i);
-    if (isa<osa::Conv2dOp, osa::DenseOp>(each[0]))
+    if (weightsOf(each[0]))
       unifyWeights(each);
     if ((isa<osa::RequantizeOp>(each[0]) && !unifyScales(each)) ||
         (isa<osa::ThresholdOp>(each[0]) && !unifyThresholds(each)) ||

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // External generators: this file makes two and registers them. One
 // transposes small frames by wiring; the other adds its own unit kind,
-// with a cell in SystemVerilog (plug_max.sv), its timing and its cost. The
+// with a cell in SystemVerilog (plug_max.sv), its timing and its cost; a third
+// one has words of its own in its options' keys. The
 // explorer uses them where they are faster, and what they
 // build computes the interpreter's results, in the predicted cycles.
 #include "Layers.h"
 #include "rhizome/Explore/Explore.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Units/Circuit.h"
+#include <map>
 
 using namespace mlir;
 using namespace rhizome;
@@ -278,6 +280,130 @@ TEST(Plugin, BringsAUnitKindOfItsOwn) {
     test::runLayer(n, f, selections, device, measure, &run);
     EXPECT_TRUE(llvm::is_contained(run.kinds, "plug_max"));
   }
+}
+
+/// What the stream generator builds for dense layers, under keys with other
+/// words: `kept=mask`, `kept=chip` and `kept=outside` for weights' homes,
+/// `together=` for frames that share them.
+class RenamedGenerator final : public gen::Generator {
+public:
+  llvm::StringRef name() const override { return "renamed"; }
+
+  std::optional<std::string>
+  coverage(const gen::Region &region) const override {
+    if (!isa<osa::DenseOp>(region.front()))
+      return "builds dense layers, nothing else";
+    return stream().coverage(region);
+  }
+
+  std::vector<gen::Offer>
+  offers(const gen::Region &region,
+         llvm::ArrayRef<std::optional<gen::BeatFormat>> upstream,
+         const gen::DeviceContext &device) const override {
+    std::vector<gen::Offer> offers = stream().offers(region, upstream, device);
+    llvm::erase_if(offers, [](const gen::Offer &o) { return o.shared; });
+    std::map<std::string, int64_t> numbers;
+    for (gen::Offer &offer : offers) {
+      int64_t frames = 1;
+      for (const gen::Body::Unit &unit : offer.body.units)
+        frames = std::max(frames, unit.batch);
+      constexpr const char *kHomes[] = {"mask", "chip", "outside"};
+      offer.generator = name().str();
+      offer.key = gen::OptionKey(name(), "dense")
+                      .add("kept", kHomes[size_t(offer.weights)])
+                      .add("together", frames);
+      offer.key.add("number", numbers[offer.key.text()]++);
+    }
+    return offers;
+  }
+
+  void build(const gen::Region &region, gen::Offer &offer,
+             gen::MemoryImages &images) const override {
+    stream().build(region, offer, images);
+  }
+
+private:
+  static const gen::Generator &stream() {
+    return *gen::findGenerator("stream");
+  }
+};
+
+struct WithRenamed {
+  WithRenamed() { gen::addGenerator(std::make_unique<RenamedGenerator>()); }
+  ~WithRenamed() { gen::removeGenerator("renamed"); }
+};
+
+class RenamedKeys : public ::testing::Test {
+protected:
+  WithRenamed registered;
+  MLIRContext context;
+  NetworkBuilder n{context};
+
+  /// A dense layer explored with this option, next to a memory or not.
+  explore::Result explored(llvm::StringRef option, bool hasMemory = true) {
+    n.begin({1, 64}, num::IntType::getFull(n.b.getContext(), true, 8));
+    n.dense("dense", 32);
+    explore::ClusterPlace place;
+    place.device = "test";
+    place.context = test::testDevice();
+    if (hasMemory) {
+      gen::Memory memory;
+      memory.name = "ddr4";
+      memory.bytesPerS = 10'000'000'000;
+      place.context.memories = {memory};
+    }
+    place.capacity = place.context.budget;
+    explore::Cluster cluster;
+    cluster.places = {place};
+    explore::Steering steering;
+    explore::Steering::Pin &pin = steering.pins.emplace_back();
+    pin.of.node = "dense";
+    pin.option = option.str();
+    auto result = explore::explore(
+        n.end(), *explore::parseGoal("min-resources"), cluster, steering);
+    EXPECT_TRUE(succeeded(result));
+    return std::move(*result);
+  }
+};
+
+TEST_F(RenamedKeys, AHomeIsUnderstoodInAGeneratorsOwnWords) {
+  for (auto [option, home] :
+       {std::pair("renamed/dense?kept=mask", gen::WeightHome::Rom),
+        {"?kept=chip", gen::WeightHome::Resident},
+        {"renamed/dense?kept=outside", gen::WeightHome::Streamed},
+        {"?kept=outside&together=4", gen::WeightHome::Streamed}}) {
+    SCOPED_TRACE(option);
+    n.module = ModuleOp::create(n.b.getUnknownLoc());
+    n.b.setInsertionPointToEnd(n.module->getBody());
+    explore::Result result = explored(option);
+    ASSERT_TRUE(result.refused.empty()) << result.refused[0].reason;
+    ASSERT_EQ(result.nodes.size(), 1u);
+    const gen::Offer &offer = result.nodes[0].selections[0].offer;
+    EXPECT_EQ(offer.generator, "renamed");
+    EXPECT_EQ(offer.weights, home);
+    EXPECT_EQ(result.residents == gen::Residents::All,
+              home == gen::WeightHome::Resident);
+    EXPECT_EQ(result.streaming == gen::Streaming::All,
+              home == gen::WeightHome::Streamed);
+    EXPECT_EQ(result.batch, llvm::StringRef(option).contains('4') ? 4 : 1);
+    result.nodes[0].design.erase();
+  }
+}
+
+TEST_F(RenamedKeys, ADeviceWithoutAMemoryIsNamed) {
+  explore::Result result = explored("?kept=outside", /*hasMemory=*/false);
+  ASSERT_EQ(result.refused.size(), 1u);
+  EXPECT_NE(result.refused[0].remedy.find("a memory outside the chip"),
+            std::string::npos)
+      << result.refused[0].remedy;
+}
+
+TEST_F(RenamedKeys, AWordThatNobodyHasIsRefused) {
+  explore::Result result = explored("?weights=streamedly");
+  ASSERT_EQ(result.refused.size(), 1u);
+  EXPECT_NE(result.refused[0].reason.find("'?weights=streamedly'"),
+            std::string::npos)
+      << result.refused[0].reason;
 }
 
 TEST(Plugin, ItsKindIsGoneWithIt) {

@@ -152,14 +152,6 @@ struct Steering {
     return pins.empty() && splits.empty() && repeats.empty() && homes.empty() &&
            fifos.empty();
   }
-  /// Whether it names options whose weights are loaded when the design starts.
-  bool wantsResident() const;
-  /// Whether it names options that read them for every frame.
-  bool wantsStreamed() const;
-  /// The most frames that such an option reads them once for.
-  int64_t batch() const;
-  /// Where rows may be: in UltraRAM, too, if an option has them there.
-  gen::UltraRows ultraRows() const;
 };
 
 /// The offer taken for an operation, or for a region that it is part of.
@@ -217,8 +209,8 @@ struct Result {
   bool isExact = true;      ///< nothing was left out of the search
   bool fits = true;         ///< including error bars
   bool meetsGoal = true;
-  /// Whether this is the plan of devices whose DSP blocks, few within the goal,
-  /// are not used. Code that describes it must know: see Goal::withoutDsp.
+  /// Whether the plan was found with DSP blocks disabled (Goal::withoutDsp);
+  /// reports must use that budget.
   bool avoidsDsp = false;
   double lutsOfABlock = 0; ///< the price by which its ROMs were placed
   /// Which loaded memories its weights could use.

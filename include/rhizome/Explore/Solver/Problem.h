@@ -91,9 +91,9 @@ struct Kind {
   std::vector<std::vector<Choice>> choices; ///< of each stage
   std::vector<Cost> units;                  ///< that several stages may share
   std::vector<std::string> memories;        ///< outside the chip
-  /// What the buffers before a stage need beyond its choices and glue, as
-  /// far as built designs have shown: in runs that begin at `from` or earlier,
-  /// where its operands part. Empty if nothing is known.
+  /// Extra resources that designs built so far needed for the buffers before a
+  /// stage: in runs that begin at `from` or earlier, where its operands part.
+  /// Empty if nothing is known.
   struct Beyond {
     int from = 0;
     gen::Resources resources;
