@@ -5,6 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Generator/Hls/KernelUnit.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -121,22 +122,24 @@ Inputs randomInputs(func::FuncOp func, std::mt19937_64 &random, double lo,
 
 /// The cost of arithmetic on a device: LUTs of full adders, of a product's
 /// carry chains and of its rows next to them, of a 2:1 multiplexer, the
-/// number of shifter levels in a LUT, and the operands of a DSP block.
+/// number of shifter levels in a LUT; and the device, whose DSP blocks products
+/// take as in hardware units.
 struct Prices {
   double adder = 1, product = 1, row = 0, choice = 1;
   int levelsInLut = 1;
-  int dspA = 27, dspB = 18;
+  gen::CostContext device;
 
   static llvm::Expected<Prices> of(const std::string &name) {
     auto device = loadDevice(name);
     if (!device)
       return device.takeError();
     Prices prices;
-    prices.dspA = int(device->dspABits);
-    prices.dspB = int(device->dspBBits);
     auto cost = costContextOf(*device);
     if (!cost)
       return cost.takeError();
+    prices.device = *cost;
+    if (device->budget["dsp"] == 0)
+      prices.device.dspWide = prices.device.dspNarrow = 0;
     auto price = [&](const char *unit, gen::Term term) {
       assert(llvm::is_contained(gen::characterizedUnits(),
                                 llvm::StringRef(unit)) &&
@@ -160,14 +163,6 @@ struct Prices {
     const double digits = std::ceil(bits / 2.0), wide = bits + 1;
     return product * digits * wide + row * (wide + (digits - 1) * 2 * bits);
   }
-  int productDsps(int magnitude) const {
-    if (dspA < 2 || dspB < 2)
-      return 0;
-    auto tiles = [&](int width) {
-      return (magnitude + width - 2) / (width - 1);
-    };
-    return tiles(dspA) * tiles(dspB);
-  }
   /// A 2:1 multiplexer for every bit and level. Two levels are a 4:1
   /// multiplexer: six inputs, one LUT of a device with six-input LUTs.
   double shifterLuts(int bits) const {
@@ -176,12 +171,12 @@ struct Prices {
   }
   void charge(FormatPoint &point, bool saturate) const {
     const Format &f = point.format;
+    point.dsps = int(gen::hls::blocksOfProduct(f, saturate, device));
     if (f.isFixed()) {
       int w = f.width();
       point.luts = productLuts(w) + adder * w + // the sum
                    adder * w +                  // rounding
                    (saturate ? 1.0 * w : 0);    // a selection
-      point.dsps = productDsps(f.isSigned ? w - 1 : w);
       return;
     }
     // Both operations normalize and round; a sum aligns first.
@@ -191,7 +186,6 @@ struct Prices {
                  adder * (2 * (m + 3) + 3 * e);         // sum, rounding
     if (f.subnormals)
       point.luts += 2 * shifterLuts(m); // of the product's operand and result
-    point.dsps = productDsps(m);
   }
 };
 

@@ -114,8 +114,7 @@ static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
   p.dsp = up(cost.dsp());
   p.bram = std::ceil(2 * cost.bram()) / 2;
   p.uram = up(cost.uram());
-  // Of 37 units measured with Yosys, all but one are within.
-  const double error = device.cost.shiftRegisters ? 0.15 : 0.35;
+  const double error = hls::errorShareOf(device.cost);
   p.lutError = up(error * cost.lut());
   p.ffError = up(error * cost.ff());
   PlannedActor actor;

@@ -3,11 +3,15 @@
 // reports by place.
 #include "../HelmholtzKernel.h"
 #include "../TestFolder.h"
+#include "rhizome/Generator/Hls/KernelUnit.h"
 #include "rhizome/KernelCommands/ExploreFormats.h"
+#include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Target/CostModel.h"
 #include <fstream>
 #include <gtest/gtest.h>
+#include <map>
+#include <regex>
 
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
@@ -93,6 +97,65 @@ TEST_F(Formats, ShiftersArePricedByTheirChoices) {
               2 * 11 * 2 * choice("ultrascale+"), 1e-9);
   EXPECT_NEAR(shifters("xczu3eg", "float<8,23>", "float<8,23,flush>"),
               2 * 24 * 3 * choice("ultrascale+"), 1e-9);
+}
+
+// As many DSP blocks as the product of a hardware unit has
+// (bench/kernel_resources.txt).
+TEST_F(Formats, ProductsTakeTheBlocksOfHardwareUnits) {
+  for (auto [device, format, blocks] : {std::tuple("xcu280", "fixed<8,24>", 3),
+                                        {"xcu280", "fixed<8,8>", 1},
+                                        {"xcu280", "fixed<24,40>", 10},
+                                        {"xcu280", "float<8,23>", 2},
+                                        {"xcu280", "float<11,52>", 6},
+                                        {"xc7z020", "fixed<16,16>", 3},
+                                        {"lfe5u-85f", "fixed<8,24>", 4},
+                                        {"ice40-hx8k", "fixed<8,24>", 0}}) {
+    auto r = request(test::helmholtz(2));
+    r.device = device;
+    r.formats = {format};
+    auto explored = exploreFormats(r);
+    ASSERT_TRUE(bool(explored)) << explored.failure().reason();
+    EXPECT_EQ(explored->points[0].dsps, blocks) << format << " on " << device;
+  }
+}
+
+// What a plan says of a unit's LUTs and registers covers what was measured: of
+// all of 200 and more, and not by far.
+TEST(KernelErrors, AreThoseOfTheMeasuredUnits) {
+  std::string text = llvm::cantFail(
+      readFile(RHIZOME_SOURCE_DIR "/bench/kernel_resources.txt"));
+  const std::regex row(R"((\S+) +([\d,]+), ([\d,]+) +[+-][\d.]+% +)"
+                       R"(([\d,]+), ([\d,]+) +[+-][\d.]+% )");
+  std::map<bool, double> worst; // by whether there are shift registers
+  int count = 0;
+  for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end;
+       ++at, ++count) {
+    const std::string name = (*at)[1];
+    auto device = loadDevice(name);
+    ASSERT_TRUE(bool(device)) << name;
+    gen::CostContext cost = llvm::cantFail(planbuild::costContextOf(*device));
+    const double bar = gen::hls::errorShareOf(cost);
+    for (int column : {2, 4}) {
+      auto number = [&](int i) {
+        std::string digits = (*at)[i];
+        llvm::erase(digits, ',');
+        return std::stod(digits);
+      };
+      const double predicted = number(column), measured = number(column + 1);
+      if (measured < 200)
+        continue;
+      const double error = std::fabs(measured - predicted) / predicted;
+      EXPECT_LE(error, bar) << at->str();
+      double &most = worst[cost.shiftRegisters];
+      most = std::max(most, error);
+    }
+  }
+  EXPECT_EQ(count, 37);
+  for (auto [shift, error] : worst) {
+    gen::CostContext cost;
+    cost.shiftRegisters = shift;
+    EXPECT_LE(gen::hls::errorShareOf(cost), 1.2 * error);
+  }
 }
 
 // A model with a term that is unknown to the cost model is refused,

@@ -10,11 +10,26 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "rhizome/Cost/Structure.h"
+#include "rhizome/Generator/Hls/KernelUnit.h"
 
 using namespace mlir;
 
 namespace rhizome::gen::loops {
 namespace {
+// Rows of a pair take about a LUT for each of its bits; large devices have
+// more than a hundred LUTs for each block.
+constexpr unsigned kLogic = 49;
+
+/// The widths of the pieces of a signed number: each has `step` bits and a
+/// sign, the last what is left.
+std::vector<unsigned> widthsOf(unsigned width, unsigned step) {
+  std::vector<unsigned> widths;
+  for (; width > step + 1; width -= step)
+    widths.push_back(step + 1);
+  widths.push_back(width);
+  return widths;
+}
+
 class Cutter {
 public:
   Cutter(OpBuilder &b, Location loc) : b(b), loc(loc) {}
@@ -64,20 +79,19 @@ private:
 
 std::vector<Cutter::Term> Cutter::pieces(Value x, unsigned step) {
   std::vector<Term> out;
-  const unsigned width = widthOf(x);
+  const std::vector<unsigned> widths = widthsOf(widthOf(x), step);
   unsigned at = 0;
-  for (; width - at > step + 1; at += step)
-    out.push_back({arith::ExtUIOp::create(b, loc, b.getIntegerType(step + 1),
+  for (unsigned width : ArrayRef(widths).drop_back()) {
+    out.push_back({arith::ExtUIOp::create(b, loc, b.getIntegerType(width),
                                           slice(x, at, step)),
                    at});
-  out.push_back({slice(x, at, width - at), at});
+    at += step;
+  }
+  out.push_back({slice(x, at, widths.back()), at});
   return out;
 }
 
 Value Cutter::pair(Value x, Value y, unsigned bits) {
-  // Rows of a pair take about a LUT for each of its bits; large devices have
-  // more than a hundred LUTs for each block.
-  constexpr unsigned kLogic = 49;
   if (widthOf(x) * widthOf(y) <= kLogic)
     return this->rows(x, y, bits);
   const unsigned width = std::min(bits, widthOf(x) + widthOf(y));
@@ -170,8 +184,63 @@ Value factorOf(Value v, OpBuilder &b) {
 }
 } // namespace
 
+/// Whether the second factor is the one that is cut for the wide side.
+static bool isTurned(int64_t x, int64_t y, const CostContext &context) {
+  auto count = [](int64_t width, int64_t most) {
+    return width <= most ? 1 : cost::ceilDiv(width - 1, most - 1);
+  };
+  const int64_t wide = context.dspWide, narrow = context.dspNarrow;
+  return count(x, narrow) * count(y, wide) < count(x, wide) * count(y, narrow);
+}
+
+static bool hasBlocks(const CostContext &context) {
+  return context.dspWide >= 2 && context.dspNarrow >= 2;
+}
+
+/// Blocks of a product of signed numbers of which so many bits are kept.
+static int64_t blocksOfWidth(unsigned width, unsigned kept,
+                             const CostContext &context) {
+  const unsigned wide = unsigned(context.dspWide),
+                 narrow = unsigned(context.dspNarrow);
+  if (width <= narrow)
+    return 1;
+  int64_t blocks = 0;
+  for (auto [i, left] : llvm::enumerate(widthsOf(width, wide - 1))) {
+    const unsigned step = (left <= narrow ? wide : narrow) - 1;
+    for (auto [j, right] : llvm::enumerate(widthsOf(width, step)))
+      blocks += left * right > kLogic &&
+                unsigned(i) * (wide - 1) + unsigned(j) * step < kept;
+  }
+  return blocks;
+}
+
+int64_t blocksOfProduct(const numeric::Format &format, bool isWhole,
+                        const CostContext &context) {
+  if (!hasBlocks(context))
+    return 0;
+  if (format.isFixed()) {
+    const unsigned width = unsigned(format.width() + !format.isSigned);
+    return blocksOfWidth(
+        width, isWhole ? 2 * width : width + unsigned(format.fractionBits),
+        context);
+  }
+  const floats::Operator product(
+      numeric::Function::Mul,
+      numeric::Arithmetic(format, numeric::Rounding::NearestEven,
+                          numeric::Overflow::Infinity));
+  if (!product.isBuilt())
+    return blocksOfWidth(unsigned(format.mantissaBits + 2),
+                         2 * unsigned(format.mantissaBits + 2), context);
+  MLIRContext own(MLIRContext::Threading::DISABLED);
+  own.loadDialect<rtl::RtlDialect>();
+  constexpr int64_t kLevels = 8; // between registers, which take no blocks
+  floats::Operators operators(&own, cost::LogicPace(32 * kLevels), context);
+  return int64_t(
+      structureOfOperator(operators.of(product).module, context).exact.dsp());
+}
+
 void cutProducts(linalg::GenericOp op, const CostContext &context) {
-  if (context.dspWide < 2 || context.dspNarrow < 2)
+  if (!hasBlocks(context))
     return;
   std::vector<arith::MulIOp> products(
       op.getBody()->getOps<arith::MulIOp>().begin(),
@@ -179,14 +248,13 @@ void cutProducts(linalg::GenericOp op, const CostContext &context) {
   for (arith::MulIOp product : products) {
     OpBuilder b(product);
     Value x = factorOf(product.getLhs(), b), y = factorOf(product.getRhs(), b);
-    auto count = [](Value v, int64_t most) {
-      int64_t width = v.getType().getIntOrFloatBitWidth();
-      return width <= most ? 1 : cost::ceilDiv(width - 1, most - 1);
+    auto widthOf = [](Value v) {
+      return int64_t(v.getType().getIntOrFloatBitWidth());
     };
-    const int64_t wide = context.dspWide, narrow = context.dspNarrow;
-    if (count(x, narrow) * count(y, wide) < count(x, wide) * count(y, narrow))
+    if (isTurned(widthOf(x), widthOf(y), context))
       std::swap(x, y);
-    if (count(x, wide) * count(y, narrow) == 1)
+    const int64_t wide = context.dspWide, narrow = context.dspNarrow;
+    if (widthOf(x) <= wide && widthOf(y) <= narrow)
       continue;
     Cutter cutter(b, product.getLoc());
     Value sum = cutter.product(x, y, unsigned(wide), unsigned(narrow),

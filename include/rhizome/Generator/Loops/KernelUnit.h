@@ -16,6 +16,10 @@
 #include <optional>
 #include <string>
 
+namespace rhizome::numeric {
+struct Format;
+}
+
 namespace rhizome::gen::loops {
 /// Counters that run a nest's loops, outermost first. A loop's index is the sum
 /// of stride * count over its counters, plus the number of the copy.
@@ -276,4 +280,12 @@ rtl::ModuleOp addLanes(KernelUnit &unit, int64_t lanes, llvm::StringRef name,
 Structure structureOfOperator(rtl::ModuleOp module, const CostContext &context);
 /// The resources of a unit's module, with its operators', on a device.
 Structure structureOf(rtl::ModuleOp module, const CostContext &context);
+/// How far the LUTs and registers of structureOf() may be from what Yosys
+/// makes, as a share of them: the worst case of bench/kernel_resources.txt
+/// with 200 and more, rounded up.
+double errorShareOf(const CostContext &context);
+/// DSP blocks of a product of two numbers of a format, as units have it; of a
+/// fixed-point one that wraps, bits above the result's are not computed.
+int64_t blocksOfProduct(const numeric::Format &format, bool isWhole,
+                        const CostContext &context);
 } // namespace rhizome::gen::loops
