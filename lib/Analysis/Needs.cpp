@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a network needs: work, traffic and neighbors of every operation.
 #include "rhizome/Analysis/Analysis.h"
+#include "rhizome/Generator/Region.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::analysis;
-
-/// Skips reshapes, which move no data.
-static Value rootOf(Value v) {
-  while (auto reshape = v.getDefiningOp<osa::ReshapeOp>())
-    v = reshape.getInput();
-  return v;
-}
 
 static Carried carriedBy(Type type) {
   Carried carried;
@@ -52,7 +46,7 @@ analysis::Needs analysis::analyze(func::FuncOp network) {
     if (op.getNumResults())
       entry.result = carriedBy(op.getResult(0).getType());
     for (Value v : op.getOperands()) {
-      auto it = producer.find(rootOf(v));
+      auto it = producer.find(gen::rootOf(v));
       if (it != producer.end())
         entry.from.push_back(it->second);
     }
@@ -66,7 +60,7 @@ analysis::Needs analysis::analyze(func::FuncOp network) {
     result.operations.push_back(std::move(entry));
   }
   for (Value v : network.getBody().front().getTerminator()->getOperands()) {
-    auto it = producer.find(rootOf(v));
+    auto it = producer.find(gen::rootOf(v));
     if (it != producer.end())
       result.outputs.push_back(it->second);
     result.border.out += bitsOf(v.getType());

@@ -34,7 +34,7 @@ void Builder::counter(int64_t count, bool last) {
 int64_t Builder::countBits(int64_t bits) const {
   // As measured on FIFOs of 4 to 1,024 places on ECP5.
   constexpr int64_t kLongest = 4, kChain = 5;
-  return isAmd() || bits <= kLongest ? bits : bits + kChain;
+  return hasShiftRegisters() || bits <= kLongest ? bits : bits + kChain;
 }
 
 void Builder::outbuf(int64_t depth, int64_t width, Reader reader) {
@@ -48,7 +48,7 @@ void Builder::outbuf(int64_t depth, int64_t width, Reader reader) {
   if (depth > 64 || reader.isRegister) {
     Memory m = memoryOf(depth, width, ctx, /*registered=*/true);
     addMemory(m, depth, width);
-    if (m.blocks > 0 && !isAmd())
+    if (m.blocks > 0 && !hasShiftRegisters())
       collision(depth, width);
     // The prefetch register and its flag, or the reader's register.
     if (m.blocks == 0)
@@ -63,7 +63,7 @@ void Builder::outbuf(int64_t depth, int64_t width, Reader reader) {
   // The read pointer also becomes the memory's address register.
   Memory m = memoryOf(depth, width, ctx);
   addMemory(m, depth, width);
-  if (m.blocks > 0 && !isAmd()) {
+  if (m.blocks > 0 && !hasShiftRegisters()) {
     // A read of a word that is being written takes it from a register.
     ff(double(width + 1));
     term(Term::Collision, double(width));
@@ -115,7 +115,7 @@ void Builder::ram(int64_t words, int64_t width, int64_t stages, int64_t banks,
       addMemory(i % together ? shared : m, words, width);
     if (m.blocks == 0)
       ff(double(width * banks));
-    else if (!isAmd())
+    else if (!hasShiftRegisters())
       collision(words, width, banks);
   }
   ff(double((stages - 1) * width * banks));
@@ -237,7 +237,7 @@ void Builder::products(double count, const Product &of) {
   const int64_t w = of.w, signedX = of.x + !of.xSigned;
   // Synthesis keeps products of few bits in logic, except for ECP5. Two
   // operands without a sign have no bit for it.
-  const int64_t least = isAmd() ? 9 : ctx.lutramBits > 0 ? 0 : 11;
+  const int64_t least = hasShiftRegisters() ? 9 : ctx.lutramBits > 0 ? 0 : 11;
   const bool isUnsigned = of.zeros > 0 && !of.xSigned;
   const int64_t narrow =
       isUnsigned ? std::min(w - 1, of.x) : std::min(w, signedX);
@@ -257,7 +257,7 @@ void Builder::products(double count, const Product &of) {
   }
   // If a bit cannot reset the register, it takes one LUT per bit.
   if (isMasked(of)) {
-    if (!isAmd() || of.masksInLuts)
+    if (!hasShiftRegisters() || of.masksInLuts)
       term(Term::Product, count * of.share * double(w - of.zeros));
     return;
   }
@@ -370,7 +370,7 @@ void Builder::tree(double count, const std::vector<char> &used, int64_t width,
     int64_t passed, held, extended;
   };
   auto pass = [&](const Place &p) {
-    if (isAmd() && p.passed >= 2) {
+    if (hasShiftRegisters() && p.passed >= 2) {
       ff(-count * double(p.held));
       shift(count * double(p.held));
     } else {
@@ -410,7 +410,7 @@ void Builder::tree(double count, int64_t n, int64_t width, int64_t kept) {
   // nothing.
   int64_t passed = 0, held = std::min(width, kept), extended = 0;
   auto pass = [&] {
-    if (isAmd() && passed >= 2) {
+    if (hasShiftRegisters() && passed >= 2) {
       ff(-count * double(held));
       shift(count * double(held));
     } else {

@@ -52,9 +52,9 @@ Memory placedRam(int64_t words, int64_t width, bool ultra,
 struct Store {
   int64_t words = 0, width = 0, banks = 1;
 };
-/// Whether it may be worth to have it in UltraRAM: that replaces several blocks,
-/// at least two by each. Where one replaces fewer, blocks are never so scarce:
-/// devices have two or three for each UltraRAM.
+/// Whether it may be worth to have it in UltraRAM: that replaces several
+/// blocks, at least two by each. Where one replaces fewer, blocks are never so
+/// scarce: devices have two or three for each UltraRAM.
 bool isForUltra(const Store &store, const CostContext &context);
 /// Bits of one UltraRAM, and the width of its port.
 constexpr int64_t kUltraWords = 4096, kUltraPort = 72;
@@ -97,7 +97,7 @@ public:
   int64_t get(const char *key) const { return a.get(key); }
   const unit::Instance &instance() const { return a; }
   const CostContext &context() const { return ctx; }
-  bool isAmd() const { return ctx.shiftRegisters; }
+  bool hasShiftRegisters() const { return ctx.shiftRegisters; }
 
   /// For a unit inside this one, whose structure add() then takes over.
   Builder inside(const unit::Instance &instance) const {
@@ -117,7 +117,7 @@ public:
   /// Equal registers in a row without a reset: three or more become a LUT on
   /// AMD.
   void delay(double bits, int64_t stages) {
-    if (isAmd() && stages >= 3)
+    if (hasShiftRegisters() && stages >= 3)
       shift(bits * double(ceilDiv(stages, 16)));
     else
       ff(bits * double(stages));
@@ -186,7 +186,7 @@ public:
   /// One with a constant operand: before AMD's carry chains, its bits
   /// are at most inverters.
   void constantAdder(double count, int64_t bits) {
-    if (!isAmd())
+    if (!hasShiftRegisters())
       adder(count, bits);
   }
   void compare(double count, int64_t bits);

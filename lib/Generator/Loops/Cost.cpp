@@ -27,7 +27,7 @@ private:
   static constexpr double kSum = 0.75, kGate = 0.66, kMasked = 0.4;
 
   void luts(double n) { structure.terms[size_t(Term::Control)] += n; }
-  bool isAmd() const { return context.shiftRegisters; }
+  bool hasShiftRegisters() const { return context.shiftRegisters; }
   bool isInDsp(rtl::RegisterOp op) const;
   cost::Memory placed(rtl::MemoryOp op) const;
   void count(Operation &op);
@@ -79,7 +79,7 @@ void Counter::countRegisters(Block &block) {
 }
 
 void Counter::addRow(double bits, int64_t stages) {
-  if (isAmd() && stages >= 3) {
+  if (hasShiftRegisters() && stages >= 3) {
     double luts = bits * double(cost::ceilDiv(stages, 16));
     structure.exact.lut() += luts;
     structure.exact.lutram() += luts;
@@ -120,14 +120,17 @@ int64_t factorBits(Value v) {
 /// inverted by a sign.
 double Counter::sumBits(rtl::AddOp a) const {
   return double(
-      isAmd() ? std::max({std::min(bitsBelowZeros(a.getLhs()),
-                                   bitsBelowZeros(a.getRhs())),
-                          invertedBits(a.getLhs()), invertedBits(a.getRhs())})
-              : bitsOf(a.getResult()));
+      hasShiftRegisters()
+          ? std::max({std::min(bitsBelowZeros(a.getLhs()),
+                               bitsBelowZeros(a.getRhs())),
+                      invertedBits(a.getLhs()), invertedBits(a.getRhs())})
+          : bitsOf(a.getResult()));
 }
 
 double Counter::differenceBits(rtl::SubOp s) const {
-  return isAmd() && isConstant(s.getRhs()) ? 0 : double(bitsOf(s.getResult()));
+  return hasShiftRegisters() && isConstant(s.getRhs())
+             ? 0
+             : double(bitsOf(s.getResult()));
 }
 
 void Counter::countProduct(rtl::MulOp op) {
@@ -187,7 +190,7 @@ void Counter::countMemory(rtl::MemoryOp op) {
     return;
   structure.heldBits += copies * double(words * width);
   // Reads during writes return the old word.
-  if (!isAmd()) {
+  if (!hasShiftRegisters()) {
     const int64_t address = cost::addressBits(words);
     structure.exact.ff() += copies * double(2 * width + address + 2);
     luts(copies * (double(width) + double(address) / 2));
@@ -201,7 +204,8 @@ void Counter::countOperator(rtl::ModuleOp module) {
   for (Operation &op : module.getBody().front())
     llvm::TypeSwitch<Operation *>(&op)
         .Case([&](rtl::MuxOp m) {
-          luts(double(usedBits(m.getResult())) * kMux * (isAmd() ? 1 : 2));
+          luts(double(usedBits(m.getResult())) * kMux *
+               (hasShiftRegisters() ? 1 : 2));
         })
         .Case<rtl::AndOp, rtl::OrOp, rtl::XorOp>([&](Operation *gate) {
           luts(double(bitsOf(gate->getResult(0))) * kGate);
@@ -221,9 +225,9 @@ void Counter::countUnit(rtl::ModuleOp module) {
           auto mask = gate->getOperand(1).getDefiningOp<rtl::SignExtendOp>();
           // Operands of a shared operator, each in a nest's turn.
           if (isa<rtl::AndOp>(gate) && mask && bitsOf(mask.getInput()) == 1)
-            luts(kMasked * bits * (isAmd() ? 1 : 2));
+            luts(kMasked * bits * (hasShiftRegisters() ? 1 : 2));
           else if (bits == 1)
-            luts(isAmd() ? kGate : 1);
+            luts(hasShiftRegisters() ? kGate : 1);
         })
         .Default([&](Operation *other) { count(*other); });
 }
@@ -240,7 +244,7 @@ void Counter::countChoice(rtl::MuxOp m) {
   };
   const double bits = double(usedBits(m.getResult()));
   const bool isOne = bits == 1;
-  if (!isAmd())
+  if (!hasShiftRegisters())
     luts(bits * (hasConstant ? 0.5 : 1));
   else if (isOne)
     luts(kGate);
@@ -275,7 +279,7 @@ void Counter::count(Operation &op) {
         const double bits = double(bitsOf(c.getLhs()));
         luts(isConstant(c.getRhs())
                  ? std::ceil(bits / double(context.lutInputs))
-                 : bits / (isAmd() ? 2 : 1));
+                 : bits / (hasShiftRegisters() ? 2 : 1));
       });
 }
 } // namespace

@@ -27,7 +27,8 @@ int64_t productBits(const Product &of) {
 
 void accumulators(Builder &b, double pixels, int64_t lanes, int64_t bits) {
   const MemoryImage *bias = b.image("BiasFile");
-  if (b.get("Folds") > 1 || !b.isAmd() || (b.get("OutFolds") > 1 && !bias))
+  if (b.get("Folds") > 1 || !b.hasShiftRegisters() ||
+      (b.get("OutFolds") > 1 && !bias))
     b.adder(pixels * double(lanes), bits);
   else if (b.get("OutFolds") > 1)
     b.adder(pixels, bias->varyingColumns(0, lanes * bits));

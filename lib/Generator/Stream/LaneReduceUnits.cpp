@@ -86,7 +86,7 @@ void laneReduce(Builder &b) {
     // Before AMD's carry chains, an adder's LUT also clears one operand, but
     // not the one connected to the chain itself; Yosys' operand order decides
     // which.
-    if (folds > 1 && (op == 0 || b.get("XSigned") || !b.isAmd()))
+    if (folds > 1 && (op == 0 || b.get("XSigned") || !b.hasShiftRegisters()))
       b.term(Term::Select, results * double(acc));
   }
   // Plain and scaled result.

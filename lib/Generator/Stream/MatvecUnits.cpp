@@ -44,7 +44,7 @@ int64_t piecesOf(const unit::Instance &a) {
 /// is the sum of one cascade that has all its bits.
 bool addsInOneLut(const Builder &b, int64_t acc) {
   const unit::Instance &a = b.instance();
-  if (!b.isAmd() || b.get("Style") < kPairedStyle || isStored(a) ||
+  if (!b.hasShiftRegisters() || b.get("Style") < kPairedStyle || isStored(a) ||
       a.is<unit::MatvecTurns>() || hasBias(b) ||
       (isStreamed(a) && b.get("Positions") > 1))
     return false;

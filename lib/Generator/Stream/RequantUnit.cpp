@@ -98,9 +98,9 @@ void requant(Builder &b) {
   // Bits that are the same in all take no LUT before AMD's carry chains either.
   auto addOffset = [&](int64_t lane, int64_t bits) {
     int64_t at = lane * (mul + offset) + mul, own = std::min(offset, bits);
-    if (b.isAmd() && folds == 1)
+    if (b.hasShiftRegisters() && folds == 1)
       return;
-    if (b.isAmd() && image)
+    if (b.hasShiftRegisters() && image)
       b.adder(1, image->varyingColumns(at, own) +
                      image->varyingColumns(at + offset - 1, 1) * (bits - own));
     else

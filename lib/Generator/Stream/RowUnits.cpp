@@ -83,7 +83,7 @@ void lastTerm(Builder &b, int64_t count, int64_t before, int64_t width,
   if (waits == 0)
     return;
   auto row = [&](double sign, int64_t registers) {
-    if (b.isAmd() && registers >= 3)
+    if (b.hasShiftRegisters() && registers >= 3)
       b.shift(sign * double(width));
     else
       b.ff(sign * double(registers * width));

@@ -43,7 +43,7 @@ void CircuitUnit::structure(cost::Builder &b) const {
   b.term(Term::RomLeaf, of("wideTableLeaves", "narrowTableLeaves"));
   b.term(Term::RomMux, of("wideTableChoices", "narrowTableChoices"));
   b.ff(double(b.get("stages") + b.get("ffBits")));
-  if (b.isAmd())
+  if (b.hasShiftRegisters())
     b.shift(double(b.get("rowBits")));
   else
     b.ff(double(b.get("rowStageBits")));

@@ -322,7 +322,7 @@ public:
     // The error counter, which stays at its end: as Yosys builds it, six LUTs
     // next to the carry chain on AMD, 38 with those of the chain otherwise.
     b.ff(16);
-    b.structure.exact.lut() += b.isAmd() ? 6 : 38;
+    b.structure.exact.lut() += b.hasShiftRegisters() ? 6 : 38;
   }
 
 private:

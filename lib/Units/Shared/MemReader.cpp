@@ -42,7 +42,7 @@ public:
     int64_t room = clog2(p.Depth + 1);
     b.ff(double(1 + (bursts > 1 && last)));
     b.adder(1, room);
-    if (!b.isAmd())
+    if (!b.hasShiftRegisters())
       b.compare(bursts > 1 && last ? 2 : 1, room);
     if (p.Group > 1) {
       b.counter(p.Group);
@@ -62,7 +62,7 @@ public:
     // As measured on AMD, with buffers of 64 and 512 beats: the reader leaves
     // nothing of the buffer's credits, its other counters are carry chains of a
     // LUT a bit, and comparisons with constants are shared with the fixed part.
-    if (b.isAmd()) {
+    if (b.hasShiftRegisters()) {
       const int64_t count = clog2(p.Depth + 1), pointer = clog2(p.Depth);
       b.term(Term::Buffer, -double(2 * (count + pointer)));
       b.adder(1, count);
