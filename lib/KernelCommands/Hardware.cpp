@@ -248,10 +248,9 @@ static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
   if (auto error = (*writer)->commit())
     return error;
   if ((*writer)->removedResults())
-    result.notes.push_back("what was measured of the package that stood at '" +
-                           result.package +
-                           "' (its folder results) is removed: this one is "
-                           "not the same");
+    result.notes.push_back("the measurements in '" + result.package +
+                           "/results' were deleted because the package "
+                           "changed");
   return llvm::Error::success();
 }
 
@@ -266,6 +265,18 @@ struct Built {
   bool isTooSlow = false; ///< that is why
 };
 } // namespace
+
+/// By how much a unit misses a goal.
+static std::string tooSlow(const Prediction &predicted,
+                           const explore::Goal &goal) {
+  if (predicted.throughputPerS < goal.throughput)
+    return llvm::formatv("it takes {0} cycles; the goal allows {1}",
+                         predicted.intervalCycles,
+                         int64_t(double(predicted.intervalCycles) *
+                                 predicted.throughputPerS / goal.throughput));
+  return llvm::formatv("its latency is {0:f2} us; the goal allows {1:f2}",
+                       predicted.latencyUs, goal.latency * 1e6);
+}
 
 /// Builds one way; with what may be taken for it, its border is as wide as
 /// serves.
@@ -322,11 +333,8 @@ buildWay(const HardwareRequest &request, const ParallelKernel &way,
       (predicted.throughputPerS < goal->throughput ||
        (goal->latency > 0 && predicted.latencyUs / 1e6 > goal->latency))) {
     out->isTooSlow = true;
-    out->refusals = {{out->plan.model, "",
-                      llvm::formatv("it takes {0} cycles, which the goal does "
-                                    "not allow",
-                                    predicted.intervalCycles),
-                      "lower the goal"}};
+    out->refusals = {
+        {out->plan.model, "", tooSlow(predicted, *goal), "lower the goal"}};
   }
   return out;
 }

@@ -40,10 +40,10 @@ struct ParallelKernel {
 };
 /// Why there is no way to build a kernel for a goal, or with a user's copies.
 Failure noCopies(bool hasGoal = true);
-/// What serves a request best on a device of which a lane may have `most`, the
-/// best first, if as many words pass the border in a cycle; changes the
-/// kernel's integers. The last one for a goal is without copies. Without a goal
-/// or copies: as it is.
+/// The ways to build the nests, best first, for a lane that may use at most
+/// `most`, if as many words pass the border in a cycle; changes the kernel's
+/// integers. The last one for a goal is without copies. Without a goal or
+/// copies: as it is.
 Result<std::vector<ParallelKernel>>
 parallelize(const HardwareRequest &request, const NumberedKernel &kernel,
             const explore::Goal *goal, const gen::DeviceContext &device,

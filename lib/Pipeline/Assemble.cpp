@@ -206,10 +206,9 @@ Status Compilation::package() {
   if (llvm::Error error = write(**writer))
     return failed(Failure::Kind::Environment, std::move(error));
   if ((*writer)->removedResults())
-    result.notes.push_back("what was measured of the package that stood at '" +
-                           target +
-                           "' (its folder results) is removed: this one is "
-                           "not the same");
+    result.notes.push_back("the measurements in '" + target +
+                           "/results' were deleted because the package "
+                           "changed");
   result.package = target;
   return Done();
 }

@@ -65,7 +65,7 @@ bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
     alone.processes.push_back(std::move(taker));
   }
   State readings(alone, {}, told, /*supplies=*/false, /*merges=*/false);
-  // Most that are late are late at once.
+  // Late beats usually show in the first frames.
   for (int until : {1, frames})
     if (readings.upTo(until, frames + ahead - until).deadlock ||
         readings.isLate)
@@ -90,7 +90,7 @@ Simulation::~Simulation() = default;
 const SimResult &Simulation::upTo(int frames, int ahead) {
   if (supply) {
     SimResult told;
-    // Most that are late are late at once.
+    // Late beats usually show in the first frames.
     state->upTo(1, 0);
     bool isLate = !result.deadlock && !supply->keepsUp(*state, 1, /*ahead=*/0,
                                                        /*later=*/0, told);

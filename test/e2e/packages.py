@@ -365,7 +365,7 @@ def compiled_again(suite):
                 "the same package keeps what was measured", same.command)
     other = suite.compile(MODEL, (), "throughput=2000/s", package)
     suite.check(not (package / "results").exists()
-                and "is removed: this one is not the same"
+                and "were deleted because the package changed"
                 in " ".join((other.json or {}).get("notes", [])),
                 f"another one says what goes: {other.message}", other.command)
     taken = suite.work / "thesis"

@@ -12,7 +12,7 @@ using namespace rhizome::kernelcommands;
 using namespace rhizome::model;
 using namespace rhizome::pipeline;
 
-/// The alternatives that were rejected.
+/// What limits a plan that does not meet its goal, and what it reaches.
 static llvm::json::Object nearestJson(const CompileResult &result) {
   llvm::json::Object object{
       {"ok", false}, {"fits", result.fits}, {"limit", result.limit}};
@@ -256,7 +256,8 @@ void cli::addCompile(CLI::App &app, Run &run) {
         auto refuse = [&](const char *name) {
           if (command->count(name))
             throw CLI::ValidationError(
-                name, "it is for RTL of our own: leave it or --target out");
+                name,
+                "it applies only to Rhizome's own RTL; drop it or --target");
         };
         llvm::for_each(kOfUnits, refuse);
         refuse("--plan");

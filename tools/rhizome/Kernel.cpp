@@ -66,9 +66,8 @@ void cli::addKernelOptions(CLI::App &command, KernelOptions &options) {
 void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
   command
       .add_option("--stages", unit.stages,
-                  "with a device: as many groups of loop nests work on "
-                  "elements that follow each other, while others are read and "
-                  "written; 0: one element at a time")
+                  "with a device: the number of pipeline stages into which the "
+                  "loop nests are divided; 0: one element at a time")
       ->check(CLI::Range(int64_t(0), kMostStages))
       ->option_text("N [0]");
   command
@@ -169,10 +168,6 @@ int cli::runKernelCompile(const KernelRequest &request, bool json) {
         {"ok", true},
         {"package", llvm::json::fixUTF8(result.package)},
         {"seconds", result.seconds},
-        {"predicted", nullptr},
-        {"utilization", llvm::json::Object()},
-        {"multipliers", llvm::json::Object()},
-        {"bottleneck", ""},
         {"work", result.isCounted ? llvm::json::Value(llvm::json::Object{
                                         {"direct", workJson(result.direct)},
                                         {"chosen", workJson(result.chosen)}})
@@ -223,10 +218,8 @@ static int show(const rhizome::Result<KernelRunResult> &done, bool isChecked,
         {"ok", true},
         {"frames", result.frames},
         {"mismatches", result.mismatches},
-        {"predicted", nullptr},
         {"measured",
          llvm::json::Object{{"throughput_per_s", result.throughputPerS}}},
-        {"sim_cycles_per_s", 0},
         {"seconds", result.seconds},
         {"outputs", textsJson(result.outputs)},
         {"single", result.isSingle}};

@@ -26,8 +26,8 @@ enum class Streaming : uint8_t {
   All,  ///< also those that read them anew for every pixel
 };
 
-/// Where rows of frames and pages of rearranged ones are for which UltraRAM may
-/// be worth it.
+/// Where window rows and reorder pages are stored when UltraRAM could hold
+/// them.
 enum class UltraRows : uint8_t {
   None,    ///< in block RAM
   Instead, ///< in UltraRAM
@@ -50,7 +50,8 @@ struct DeviceContext {
   /// read once.
   int64_t batch = 1;
   UltraRows ultraRows = UltraRows::None;
-  /// Whether it stands alone, with a memory from which it can be loaded.
+  /// Whether this is a single device without links, so that it may load
+  /// memories.
   bool isAlone = true;
 
   bool mayLoad() const { return isAlone && !memories.empty(); }

@@ -62,9 +62,9 @@ struct SharedUnit {
   std::vector<Actor> actors;
 };
 
-/// What a generator needs to know to complete an offer. It moves without an
-/// exception, unlike its base: a vector of offers that grows moves them only
-/// then, and copies them otherwise.
+/// What a generator needs to know to complete an offer. Its moves are
+/// `noexcept`, which those of SmallVector are not, so that a std::vector moves
+/// offers when it grows.
 struct OfferSketch : llvm::SmallVector<int64_t, 9> {
   using SmallVector::SmallVector;
   OfferSketch() = default;

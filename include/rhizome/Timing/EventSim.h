@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The event simulator: from run-length cyclo-static phases to interval,
-// latency and buffer occupancy of a whole graph. There is no second, closed
-// formula for any of these. The rules it applies are those of
-// docs/rationale/stream-cells.md, a max-plus recurrence over firings.
+// latency and buffer occupancy of a whole graph: the only source of these for
+// networks. The rules it applies are those of docs/rationale/stream-cells.md, a
+// max-plus recurrence over firings.
 #pragma once
 
 #include "rhz_memory.h"
@@ -84,12 +84,12 @@ struct Process {
   /// firing produces are beats, which the channel gets as the bank has them;
   /// its latency is that from a beat's arrival. A firing is in the cycle
   /// before the request stands at the port; the next one can be in the cycle in
-  /// which it is granted. A period begins elsewhere than the last one ended.
+  /// which it is granted. Each period starts at another address than its
+  /// predecessor's end.
   int memory = -1;
   /// How many bursts it may be granted in a row before others.
   int64_t turn = 1;
-  /// So many bursts it asks for in a row, once there are places for as many of
-  /// the first phase's.
+  /// Bursts requested back to back, once the buffer has room for all of them.
   int64_t group = 1;
 
   /// Does it stand for an input port of the design?

@@ -259,7 +259,8 @@ NestChoice Chooser::choiceOf(const Known &nest, const Pick &pick) const {
     hasSum |= nest.sizes[loop] > terms;
   if (nest.interval == 1 || !hasSum)
     return choice;
-  // Parallel loops go inside until a sum is written when its next term comes.
+  // Move parallel loops inward until a partial sum has been written back before
+  // its next term arrives.
   std::vector<unsigned> inner;
   int64_t distance = 1;
   for (size_t p = nest.parallels.size(); p-- > 0 && distance < nest.round;) {
