@@ -46,11 +46,11 @@
     const found = new Map();
     const of = name => found.get(name) || found.set(name, {name, bram: 0, uram: 0, bytes: 0, home: ""}).get(name);
     for (const a of node.actors || []) {
-      const row = of(a.node || a.name);
+      const row = of(a.nodes.join(", ") || a.name);
       row.bram += a.resources.bram || 0;
       row.uram += a.resources.uram || 0;
     }
-    const owner = new Map((node.actors || []).map(a => [a.name, a.node]));
+    const owner = new Map((node.actors || []).map(a => [a.name, a.nodes.join(", ")]));
     for (const s of node.segments || [])
       if (s.bytes_per_frame) of(owner.get(s.file.split("/").pop()) || s.file).bytes += s.bytes_per_frame;
     for (const o of node.operations || []) {

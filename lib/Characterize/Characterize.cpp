@@ -110,7 +110,7 @@ Expected<std::string> Characterization::sample(const Device &device) {
         break; // the device has no such unit
       PlannedActor planned;
       planned.name = actor->name;
-      planned.node = unit;
+      planned.nodes = {unit};
       describeUnit(*actor, planned);
       node.modules[planned.module] = sourcesOf(*actor);
       for (const auto &[name, image] : images)

@@ -5,7 +5,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/Generator/UnitModel.h"
 #include "rhizome/Interp/Numbers.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -171,7 +171,7 @@ struct Prices {
   }
   void charge(FormatPoint &point, bool saturate) const {
     const Format &f = point.format;
-    point.dsps = int(gen::hls::blocksOfProduct(f, saturate, device));
+    point.dsps = int(gen::loops::blocksOfProduct(f, saturate, device));
     if (f.isFixed()) {
       int w = f.width();
       point.luts = productLuts(w) + adder * w + // the sum

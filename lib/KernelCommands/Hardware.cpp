@@ -114,13 +114,13 @@ static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
   p.dsp = up(cost.dsp());
   p.bram = std::ceil(2 * cost.bram()) / 2;
   p.uram = up(cost.uram());
-  const double error = hls::errorShareOf(device.cost);
+  const double error = loops::errorShareOf(device.cost);
   p.lutError = up(error * cost.lut());
   p.ffError = up(error * cost.ff());
   PlannedActor actor;
   actor.name = plan.kernel->name;
   actor.kind = "kernel";
-  actor.node = plan.kernel->name;
+  actor.nodes = {plan.kernel->name};
   actor.module = choice.isSystem ? kSystem : kUnit;
   actor.intervalCycles = p.intervalCycles;
   for (size_t k = 0; k < kResourceNames.size(); ++k) {

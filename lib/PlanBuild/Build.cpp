@@ -327,7 +327,8 @@ PlannedNode describeNode(const std::string &name, explore::NodeResult &result,
     held += structure.heldBits;
     PlannedActor planned;
     planned.name = actor.name;
-    planned.node = llvm::join(op.getNodeNames(), ", ");
+    for (StringRef node : op.getNodeNames())
+      planned.nodes.push_back(node.str());
     planned.intervalCycles = int64_t(
         llvm::divideCeil(uint64_t(gen::serviceCycles(actor)), op.getBatch()));
     gen::Resources r = gen::costOf(structure, cost);

@@ -307,8 +307,8 @@ planbuild::steeringOf(const std::string &path,
     }
     for (const PlannedActor &actor : node.actors)
       if (actor.kind == unit::MemFifo::kKind)
-        for (StringRef joined : llvm::split(actor.node, ", "))
-          steering.fifos.push_back({joined.str(), /*inMemory=*/true});
+        for (const std::string &joined : actor.nodes)
+          steering.fifos.push_back({joined, /*inMemory=*/true});
     // Replicas have the settings of the first.
     if (node.rtlOf.empty())
       for (const PlannedOperation &op : node.operations) {

@@ -69,7 +69,7 @@ CriticalPath readPath(const json::Array &steps, const PlannedNode &node) {
       return;
     if (const PlannedActor *actor = actorOf(node, name))
       if (path.actors.empty() || path.actors.back().first != actor->name)
-        path.actors.push_back({actor->name, actor->node});
+        path.actors.push_back({actor->name, llvm::join(actor->nodes, ", ")});
     if (path.from.empty())
       path.from = name;
     path.to = std::move(name);

@@ -288,7 +288,7 @@ llvm::json::Array cli::nodesJson(const Plan &plan) {
       actors.push_back(
           llvm::json::Object{{"name", actor.name},
                              {"kind", actor.kind},
-                             {"node", actor.node},
+                             {"nodes", llvm::json::Array(actor.nodes)},
                              {"interval_cycles", actor.intervalCycles}});
     for (const PlannedOperation &op : node.operations)
       operations.push_back(

@@ -3,7 +3,7 @@
 // reports by place.
 #include "../HelmholtzKernel.h"
 #include "../TestFolder.h"
-#include "rhizome/Generator/Hls/KernelUnit.h"
+#include "rhizome/Generator/Loops/KernelUnit.h"
 #include "rhizome/KernelCommands/ExploreFormats.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
 #include "rhizome/Support/Resources.h"
@@ -134,7 +134,7 @@ TEST(KernelErrors, AreThoseOfTheMeasuredUnits) {
     auto device = loadDevice(name);
     ASSERT_TRUE(bool(device)) << name;
     gen::CostContext cost = llvm::cantFail(planbuild::costContextOf(*device));
-    const double bar = gen::hls::errorShareOf(cost);
+    const double bar = gen::loops::errorShareOf(cost);
     for (int column : {2, 4}) {
       auto number = [&](int i) {
         std::string digits = (*at)[i];
@@ -154,7 +154,7 @@ TEST(KernelErrors, AreThoseOfTheMeasuredUnits) {
   for (auto [shift, error] : worst) {
     gen::CostContext cost;
     cost.shiftRegisters = shift;
-    EXPECT_LE(gen::hls::errorShareOf(cost), 1.2 * error);
+    EXPECT_LE(gen::loops::errorShareOf(cost), 1.2 * error);
   }
 }
 

@@ -156,12 +156,12 @@ def PlannedSegment : Struct<"Plan", "Segment",
 }
 
 def PlannedActor : Struct<"Plan", "Actor",
-    "One actor of the design and the model's node it came from."> {
+    "One actor of the design and the model's nodes that it works for."> {
   let Fields = [
     Text<"name", "its name, unique in the node", [Name]>,
     Text<"kind", "the [unit kind](units.md)", [Name]>,
     Text<"module", "the module that it is an instance of", [Identifier]>,
-    Text<"node", "the model's node">,
+    Texts<"nodes", "the model's nodes, several where datapaths were joined">,
     Text<"die", [{the die that it lies on; for a crossing that which receives.
         There is none on a device with one}], omit = "die.empty()">,
     Text<"fromDie", "of a crossing: the die that sends",

@@ -6,5 +6,5 @@ namespace rhizome {
 /// The release, "major.minor.patch".
 const char *version();
 /// The version of plan.json's schema; raised when a reader must change.
-constexpr int kPlanSchema = 7;
+constexpr int kPlanSchema = 8;
 } // namespace rhizome
