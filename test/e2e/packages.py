@@ -224,8 +224,9 @@ def commands(suite, package):
     yield "synth", [suite.rhizome, "synth", package]
     yield "report", [suite.rhizome, "report", package]
     for driver in ("null", "cpu", "simulation", "uart", "udp"):
+        port = ["--port", "/dev/null"] if driver == "uart" else []
         yield f"run-{driver}", [suite.rhizome, "run", package, "-n", "1",
-                                "--driver", driver, "--port", "/dev/null"]
+                                "--driver", driver, *port]
     node = suite.rhizome.parent / "rhizome-node"
     if node.exists():
         yield "rhizome-node", [node, package, "node0"]

@@ -149,7 +149,7 @@ def Flow_Memory : AttrDef<Flow_Dialect, "Memory"> {
     - (C2) a refresh is over before the next one begins.
 
     ```mlir
-    func.func private @f() attributes {rhizome.memory = #flow.memory<"ddr4", banks = 1, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 0, refresh_every_ns = 7800, refresh_ns = 350>}
+    func.func private @f() attributes {test.memory = #flow.memory<"ddr4", banks = 1, bytes_per_s = 19200000000, latency_ns = 100, turnaround_ns = 0, refresh_every_ns = 7800, refresh_ns = 350>}
     ```
   }];
   let parameters = (ins StringRefParameter<>:$name, "int64_t":$banks,
@@ -172,7 +172,7 @@ def Flow_Bank : AttrDef<Flow_Dialect, "Bank"> {
     - (C1) the memory and the segment are named, the bank is not negative.
 
     ```mlir
-    func.func private @f() attributes {rhizome.bank = #flow.bank<"ddr4", 0, "weights.bin">}
+    func.func private @f() attributes {test.bank = #flow.bank<"ddr4", 0, "weights.bin">}
     ```
   }];
   let parameters = (ins StringRefParameter<>:$memory, "int64_t":$bank,
