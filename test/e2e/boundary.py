@@ -356,7 +356,7 @@ def targets(suite, outside, base):
     folder = outside.home / "infrastructure"
     for label, files in (
             ("a plan.json", {"plan.json": "{}"}),
-            ("a plan with a schema", {"plan.json": '{"schema": 7}'}),
+            ("a plan with a schema", {"plan.json": '{"schema": 8}'}),
             ("a package's plan alone", {"plan.json": plan}),
             ("checksums without a plan's", {
                 "plan.json": plan, "checksums.json":

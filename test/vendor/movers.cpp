@@ -11,7 +11,7 @@ int main() {
   std::vector<Word> sent(beats * frames), received(beats * frames);
   for (unsigned i = 0; i < sent.size(); ++i)
     sent[i] = Word(1000 + i);
-  loops::stream<Beat> first, second;
+  hls::stream<Beat> first, second;
   mm2s(sent.data(), first, beats, frames);
   for (unsigned i = 0; i < sent.size(); ++i) {
     Beat beat = first.read();

@@ -4,6 +4,7 @@
 #include "rhizome/Interp/Interpreter.h"
 #include "Oracle.h"
 #include "Programs.h"
+#include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Import/Kernel/Signature.h"
 #include "rhizome/Interp/Numbers.h"
 #include <cmath>
@@ -42,7 +43,7 @@ double difference(const Program &program, unsigned seed) {
   }
   double worst = 0;
   for (unsigned r = 0; r < func.getNumResults(); ++r) {
-    auto name = func.getResultAttrOfType<mlir::StringAttr>(r, kNameAttr);
+    auto name = func.getResultAttrOfType<mlir::StringAttr>(r, marks::kName);
     const std::vector<double> &want = values[name.str()];
     std::vector<double> got = doublesOf((*results)[r]);
     EXPECT_EQ(got.size(), want.size());

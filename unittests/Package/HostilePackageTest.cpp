@@ -23,7 +23,7 @@ Plan plainPlan() {
   actor.name = "conv1";
   actor.kind = "matvec";
   actor.module = "rhz_cell";
-  actor.node = "layer/conv 1";
+  actor.nodes = {"layer/conv 1"};
   actor.parameters = {"WeightFile"};
   actor.config = llvm::json::Object{{"WeightFile", "conv1.hex"}};
   node.actors.push_back(std::move(actor));
@@ -398,7 +398,7 @@ TEST_F(HostileFolder, OnlyPackagesAreReplaced) {
            {"{}", ""},
            {plan, ""},
            {"{}", sums},
-           {"{\"schema\": 7}", sums},
+           {"{\"schema\": 8}", sums},
            {plan, "{}"},
            {plan, "{\"checksum\": \"XXH3-128\", \"files\": []}"}}) {
     folder.write("home/plan.json", plans);

@@ -36,7 +36,7 @@ Plan toyPlan() {
   actor.kind = "matvec";
   actor.module = "rhz_matvec";
   actor.parameters = {"pe"};
-  actor.node = "conv1";
+  actor.nodes = {"conv1"};
   actor.intervalCycles = 31250;
   actor.resources = {{"lut", 100}, {"bram", 1.5}};
   actor.config = llvm::json::Object{{"pe", 4}, {"style", "dsp"}};
@@ -125,7 +125,7 @@ std::string openMessage(const std::string &dir,
 TEST(Plan, ReadsBackWhatItWrote) {
   std::string text = printPlan(toyPlan());
   EXPECT_EQ(text, printPlan(toyPlan()));
-  EXPECT_EQ(text.find("{\n  \"schema\": 7,\n  \"rhizome\": "), 0u) << text;
+  EXPECT_EQ(text.find("{\n  \"schema\": 8,\n  \"rhizome\": "), 0u) << text;
   EXPECT_NE(text.find("\"clock_mhz\": 156.25,"), std::string::npos);
   EXPECT_NE(text.find("\"lut\": 0.1\n"), std::string::npos) << text;
   auto plan = parsePlan(text);
@@ -151,9 +151,9 @@ TEST(Plan, RefusesWhatItIsNot) {
     auto plan = parsePlan(text.replace(text.find(from), from.size(), to));
     return plan ? "accepted" : llvm::toString(plan.takeError());
   };
-  EXPECT_NE(message("\"schema\": 7", "\"schema\": 9").find("its schema is 9"),
+  EXPECT_NE(message("\"schema\": 8", "\"schema\": 9").find("its schema is 9"),
             std::string::npos);
-  EXPECT_EQ(message("\"schema\": 7", "\"scheme\": 1"),
+  EXPECT_EQ(message("\"schema\": 8", "\"scheme\": 1"),
             "it has no 'schema' number");
   EXPECT_EQ(message("\"model\": \"toy\"", "\"model\": 3"),
             "expected string at plan.model");
@@ -169,7 +169,7 @@ TEST(Plan, RefusesWhatItIsNot) {
   auto none = parsePlan(printPlan(bare));
   ASSERT_FALSE(bool(none));
   EXPECT_EQ(llvm::toString(none.takeError()), "it names no node");
-  auto plan = parsePlan("{\"schema\": 7, ");
+  auto plan = parsePlan("{\"schema\": 8, ");
   ASSERT_FALSE(bool(plan));
   llvm::consumeError(plan.takeError());
 }

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <deque>
 
-namespace loops {
+namespace hls {
 template <typename T> class stream {
 public:
   void write(const T &word) { words.push_back(word); }
@@ -20,4 +20,4 @@ public:
 private:
   std::deque<T> words;
 };
-} // namespace loops
+} // namespace hls

@@ -9,7 +9,7 @@
 typedef ap_uint<512> Word;
 typedef ap_axiu<512, 0, 0, 0> Beat;
 
-extern "C" void mm2s(const Word *memory, loops::stream<Beat> &stream,
+extern "C" void mm2s(const Word *memory, hls::stream<Beat> &stream,
                      unsigned int beats, unsigned int frames) {
 #pragma HLS INTERFACE m_axi port = memory offset = slave bundle = gmem
 #pragma HLS INTERFACE axis port = stream
