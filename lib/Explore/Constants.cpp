@@ -5,36 +5,57 @@
 using namespace mlir;
 
 namespace rhizome::explore {
+static bool isConstant(Value v) {
+  return v.getDefiningOp<osa::ConstantOp>() != nullptr;
+}
+
 bool multiplies(Operation *op) { return osa::computeWork(op).macs > 0; }
 
 OpOperand *weightsOf(Operation *op) {
   if (multiplies(op))
     for (OpOperand &operand : op->getOpOperands())
-      if (operand.get().getDefiningOp<osa::ConstantOp>())
+      if (isConstant(operand.get()))
         return &operand;
   return nullptr;
 }
 
-double constantBitsOf(Operation *op, bool leavesZeros) {
+static double widthOf(Value v) {
+  auto type = num::elementInt(v.getType());
+  return type ? double(type.getWidth()) : 0;
+}
+
+/// The bits of a table, which is stored in i64: each entry takes as many as the
+/// longest needs.
+static double bitsOf(ElementsAttr table) {
+  if (!table.getElementType().isInteger(64) || table.empty())
+    return 0;
+  unsigned width = 1;
+  for (int64_t entry : osa::intValues(table))
+    width = std::max(
+        width, unsigned(llvm::bit_width(uint64_t(entry < 0 ? ~entry : entry))) +
+                   unsigned(entry < 0));
+  return double(table.getNumElements()) * width;
+}
+
+double constantBitsOf(Operation *op) {
   double bits = 0;
-  for (Value v : op->getOperands()) {
-    if (!v.getDefiningOp<osa::ConstantOp>())
-      continue;
-    int64_t elements = cast<ShapedType>(v.getType()).getNumElements();
-    if (leavesZeros && osa::isConstantInts(v)) {
-      elements = 0;
-      osa::forConstantInts(v, [&](int64_t each) { elements += each != 0; });
-    }
-    if (auto type = num::elementInt(v.getType()))
-      bits += double(elements) * type.getWidth();
-  }
-  // Of tables, circuits build no more than what differs.
-  if (leavesZeros)
-    return bits;
+  for (Value v : op->getOperands())
+    if (isConstant(v))
+      bits +=
+          double(cast<ShapedType>(v.getType()).getNumElements()) * widthOf(v);
   for (NamedAttribute attr : op->getAttrs())
     if (auto table = dyn_cast<ElementsAttr>(attr.getValue()))
-      bits += double(table.getNumElements()) *
-              table.getElementType().getIntOrFloatBitWidth();
+      bits += bitsOf(table);
   return bits;
+}
+
+double usedWeightBitsOf(Operation *op) {
+  const OpOperand *weights = weightsOf(op);
+  if (!weights || !osa::isConstantInts(weights->get()))
+    return 0;
+  int64_t used = 0;
+  osa::forConstantInts(weights->get(),
+                       [&](int64_t weight) { used += weight != 0; });
+  return double(used) * widthOf(weights->get());
 }
 } // namespace rhizome::explore

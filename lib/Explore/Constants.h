@@ -11,8 +11,8 @@ bool multiplies(mlir::Operation *op);
 /// The constants by which it multiplies: the first constant operand of an
 /// operation that accumulates products, null if there is none.
 mlir::OpOperand *weightsOf(mlir::Operation *op);
-/// The bits of all its constants: weights, biases, thresholds and tables; with
-/// `leavesZeros` only of operands' elements that are not zero, of which any
-/// implementation holds something.
-double constantBitsOf(mlir::Operation *op, bool leavesZeros = false);
+/// The bits of all its constants: weights, biases, thresholds and tables.
+double constantBitsOf(mlir::Operation *op);
+/// The bits of its weights that are not zero: circuits leave the others out.
+double usedWeightBitsOf(mlir::Operation *op);
 } // namespace rhizome::explore

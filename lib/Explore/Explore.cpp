@@ -87,13 +87,10 @@ static bool mayUseUltra(const Cluster &cluster) {
 }
 
 /// The bits of the constants of a network's operations.
-static double constantBitsOf(func::FuncOp network,
-                             llvm::function_ref<bool(Operation &)> counts = {},
-                             bool leavesZeros = false) {
+static double constantBitsOf(func::FuncOp network) {
   double bits = 0;
   for (Operation *op : hardwareOf(network))
-    if (!counts || counts(*op))
-      bits += constantBitsOf(op, leavesZeros);
+    bits += constantBitsOf(op);
   return bits;
 }
 
@@ -106,11 +103,12 @@ static double constantBitsOf(func::FuncOp network,
 /// built, about a tenth of the time. So it is tried where it may bring as much.
 static bool relievesToStreamOnce(func::FuncOp network) {
   constexpr double kLeastShare = 0.1;
-  double once = constantBitsOf(network, [](Operation &op) {
-    auto result = cast<RankedTensorType>(op.getResult(0).getType());
-    return weightsOf(&op) &&
-           result.getNumElements() == result.getShape().back();
-  });
+  double once = 0;
+  for (Operation *op : hardwareOf(network)) {
+    auto result = cast<RankedTensorType>(op->getResult(0).getType());
+    if (weightsOf(op) && result.getNumElements() == result.getShape().back())
+      once += constantBitsOf(op);
+  }
   return once >= kLeastShare * constantBitsOf(network);
 }
 
@@ -155,8 +153,8 @@ Limit weightsExceed(func::FuncOp network, const Goal &goal,
   Limit limit;
   if (mayStream(allowed))
     return limit;
-  // Circuits leave zeros out.
-  limit.needed = constantBitsOf(network, {}, /*leavesZeros=*/true);
+  for (Operation *op : hardwareOf(network))
+    limit.needed += usedWeightBitsOf(op);
   limit.available = bitsOf(allowed, /*withUltra=*/true);
   if (limit.needed > limit.available)
     limit.kind = Limit::Kind::Weights;
