@@ -21,8 +21,7 @@ static constexpr int64_t kMostBurst = 32, kMostBits = 512;
 
 using cost::ceilDiv;
 
-/// Its reader, if that is a join which takes a beat of each input at a time.
-static flow::ActorOp joinOf(flow::ActorOp op) {
+flow::ActorOp joinAfter(flow::ActorOp op) {
   if (op.getNumResults() != 1 || !op.getOutputs()[0].hasOneUse())
     return nullptr;
   auto join = dyn_cast<flow::ActorOp>(*op.getOutputs()[0].getUsers().begin());
@@ -38,7 +37,7 @@ static bool isFifo(flow::ActorOp op) { return op.getUnit().is<unit::Fifo>(); }
 static bool isMovable(flow::ActorOp op) {
   if (op.getNumResults() != 1 || op.getInputs().empty() ||
       op.getDepths()[0] < kFewWords || !op.getBanks().empty() ||
-      op.getBatch() > 1 || !joinOf(op))
+      op.getBatch() > 1 || !joinAfter(op))
     return false;
   const Actor actor = actorOf(op);
   return 2 * actor.model().leastDepth(actor) < op.getDepths()[0];
@@ -51,8 +50,6 @@ SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design) {
       buffers.push_back(op);
   return buffers;
 }
-
-flow::ActorOp joinAfter(flow::ActorOp op) { return joinOf(op); }
 
 static flow::StreamType streamOf(flow::ActorOp op) {
   return cast<flow::StreamType>(op.getOutputs()[0].getType());

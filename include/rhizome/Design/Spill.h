@@ -11,7 +11,8 @@ namespace rhizome::gen {
 /// The actors of a sized design whose output buffers may be moved, in its
 /// order: before a join, with words for several bursts.
 llvm::SmallVector<flow::ActorOp> movableBuffers(flow::DesignOp design);
-/// The actor that joins what such a buffer holds with other streams.
+/// The reader of an actor's stream, if that is a join which takes a beat of
+/// each input at a time; null otherwise.
 flow::ActorOp joinAfter(flow::ActorOp op);
 
 /// A FIFO in this memory for what an actor's buffer holds, at the bank that has

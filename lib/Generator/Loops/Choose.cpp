@@ -306,13 +306,19 @@ int64_t Chooser::cyclesOf(const Known &nest, const Pick &pick) const {
   return interval * (iterations - 1) + nest.depth + levels * nest.addition + 1;
 }
 
-Resources Chooser::memoriesOf(const Known &nest, const Pick &pick) const {
-  linalg::GenericOp op = nest.op;
+/// Copies and terms by loop.
+static std::vector<int64_t> waysOf(const Known &nest, const Pick &pick) {
   std::vector<int64_t> ways(nest.sizes.size(), 1);
   for (auto [loop, n] : llvm::zip_equal(nest.parallels, pick.copies))
     ways[loop] = n;
   for (auto [loop, n] : llvm::zip_equal(nest.sums, pick.terms))
     ways[loop] = n;
+  return ways;
+}
+
+Resources Chooser::memoriesOf(const Known &nest, const Pick &pick) const {
+  linalg::GenericOp op = nest.op;
+  const std::vector<int64_t> ways = waysOf(nest, pick);
   Resources out;
   for (OpOperand &operand : op->getOpOperands()) {
     auto type = dyn_cast<RankedTensorType>(operand.get().getType());
@@ -339,11 +345,7 @@ Resources Chooser::memoriesOf(const Known &nest, const Pick &pick) const {
 
 Needs Chooser::banksOf(const Known &nest, const Pick &pick) const {
   linalg::GenericOp op = nest.op;
-  std::vector<int64_t> ways(nest.sizes.size(), 1);
-  for (auto [loop, n] : llvm::zip_equal(nest.parallels, pick.copies))
-    ways[loop] = n;
-  for (auto [loop, n] : llvm::zip_equal(nest.sums, pick.terms))
-    ways[loop] = n;
+  const std::vector<int64_t> ways = waysOf(nest, pick);
   Needs out;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))

@@ -2,6 +2,7 @@
 // The models of the units used by several generators.
 #pragma once
 
+#include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Generator/UnitModel.h"
 
 namespace rhizome::gen {
@@ -20,4 +21,7 @@ std::unique_ptr<UnitModel> makeStateUnit();
 std::unique_ptr<UnitModel> makeMemReaderUnit();
 std::unique_ptr<UnitModel> makeLoadReaderUnit();
 std::unique_ptr<UnitModel> makeMemFifoUnit();
+/// A window with the parameters that all of its kinds have.
+Actor windowOf(llvm::StringRef kind, const osa::Window &w, int64_t width,
+               int64_t padValue, int64_t lanes, int64_t repeat);
 } // namespace rhizome::gen

@@ -422,28 +422,35 @@ std::unique_ptr<UnitModel> makeWindowUnit() {
   return std::make_unique<WindowUnit>();
 }
 
+Actor windowOf(llvm::StringRef kind, const osa::Window &w, int64_t width,
+               int64_t padValue, int64_t lanes, int64_t repeat) {
+  Actor a(kind, "window");
+  a.params = {{"Elem", width},
+              {"Channels", w.channels},
+              {"Height", w.height},
+              {"Width", w.width},
+              {"KernelH", w.kernelH},
+              {"KernelW", w.kernelW},
+              {"StrideH", w.strideH},
+              {"StrideW", w.strideW},
+              {"DilationH", w.dilationH},
+              {"DilationW", w.dilationW},
+              {"PadTop", w.padTop},
+              {"PadLeft", w.padLeft},
+              {"OutHeight", w.outHeight},
+              {"OutWidth", w.outWidth},
+              {"PadValue", padValue},
+              {"Lanes", lanes},
+              {"Repeat", repeat}};
+  return a;
+}
+
 Actor makeWindow(const osa::Window &w, int64_t width, int64_t padValue,
                  const WindowReading &r) {
-  Actor a(unit::Window::kKind, "window");
+  Actor a =
+      windowOf(unit::Window::kKind, w, width, padValue, r.lanes, r.repeat);
   a.params = {
-      {"Elem", width},
-      {"Channels", w.channels},
-      {"Height", w.height},
-      {"Width", w.width},
-      {"KernelH", w.kernelH},
-      {"KernelW", w.kernelW},
-      {"StrideH", w.strideH},
-      {"StrideW", w.strideW},
-      {"DilationH", w.dilationH},
-      {"DilationW", w.dilationW},
-      {"PadTop", w.padTop},
-      {"PadLeft", w.padLeft},
-      {"OutHeight", w.outHeight},
-      {"OutWidth", w.outWidth},
-      {"PadValue", padValue},
-      {"Lanes", r.lanes},
       {"Groups", r.groups},
-      {"Repeat", r.repeat},
       {"KernelParallel", r.parallel},
       {"PixelsIn", r.pixelsIn},
       {"PixelsOut", r.pixelsOut},

@@ -272,30 +272,6 @@ std::unique_ptr<UnitModel> makeUnbatchUnit() {
   return std::make_unique<UnbatchUnit>();
 }
 
-/// A window with the parameters that both kinds have.
-static Actor windowOf(llvm::StringRef kind, const osa::Window &w, int64_t width,
-                      int64_t padValue, int64_t lanes, int64_t repeat) {
-  Actor a(kind, "window");
-  a.params = {{"Elem", width},
-              {"Channels", w.channels},
-              {"Height", w.height},
-              {"Width", w.width},
-              {"KernelH", w.kernelH},
-              {"KernelW", w.kernelW},
-              {"StrideH", w.strideH},
-              {"StrideW", w.strideW},
-              {"DilationH", w.dilationH},
-              {"DilationW", w.dilationW},
-              {"PadTop", w.padTop},
-              {"PadLeft", w.padLeft},
-              {"OutHeight", w.outHeight},
-              {"OutWidth", w.outWidth},
-              {"PadValue", padValue},
-              {"Lanes", lanes},
-              {"Repeat", repeat}};
-  return a;
-}
-
 Actor makeWindowTiled(const osa::Window &w, int64_t width, int64_t padValue,
                       int64_t lanes, int64_t repeat, int64_t tileRows) {
   const Tiles tiles(w.height, (w.kernelH - 1) * w.dilationH + 1, w.strideH,
