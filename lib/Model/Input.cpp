@@ -26,7 +26,10 @@ InputKind model::inputKind(llvm::StringRef path) {
   }
   if (!importer::isMlir((*buffer)->getBuffer()))
     return otherwise;
-  switch (importer::mlirKind(path).value_or(importer::MlirKind::Network)) {
+  const std::optional<importer::MlirKind> kind = importer::mlirKind(path);
+  if (!kind)
+    return InputKind::BrokenMlir;
+  switch (*kind) {
   case importer::MlirKind::Kernel:
     return InputKind::Kernel;
   case importer::MlirKind::Network:

@@ -294,6 +294,7 @@ static OwningOpRef<ModuleOp> importFile(MLIRContext &context,
     checkIntegers(request, refusals);
     [[fallthrough]];
   case InputKind::MlirNetwork:
+  case InputKind::BrokenMlir:
     return importMlirFile(context, request, refusals);
   case InputKind::Kernel:
   case InputKind::KernelFolder:

@@ -246,11 +246,18 @@ void cli::addCompile(CLI::App &app, Run &run) {
     if (!options->samples.empty())
       options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
-    const bool isKernel = !request.from && !request.to &&
-                          model::isKernel(inputKind(request.model.path));
-    checkOptions(*command, isKernel,
-                 {"--output", "--json", "--device", "--board", "--cluster",
-                  "--clock-mhz", "--config", "--goal", "--plan"});
+    const std::vector<std::string> common = {
+        "--output",    "--json",   "--device", "--board", "--cluster",
+        "--clock-mhz", "--config", "--goal",   "--plan"};
+    bool isKernel = false;
+    if (request.from)
+      checkOptions(*command, isKernel, common);
+    else if (request.to && model::isKernel(inputKind(request.model.path)))
+      throw CLI::ValidationError("--compile-to",
+                                 "a kernel is compiled at once, not phase by "
+                                 "phase; leave it out");
+    else
+      isKernel = checkOptionsOf(*command, request.model.path, common);
     if (isKernel) {
       if (options->target == "vitis-hls" || options->target == "bambu") {
         auto refuse = [&](const char *name) {

@@ -166,8 +166,8 @@ void cli::addCoverage(CLI::App &app, Run &run) {
                   "  rhizome coverage torch.mlir --calibration train.npz\n"
                   "  rhizome coverage helmholtz.cfd --numbers 'fixed<8,24>'");
   command->callback([options, command, &run] {
-    const bool isKernel = model::isKernel(inputKind(options->request.path));
-    checkOptions(*command, isKernel, {"--json"});
+    const bool isKernel =
+        checkOptionsOf(*command, options->request.path, {"--json"});
     run = [options, isKernel] {
       if (isKernel)
         return runKernelCoverage(options->request.path, options->kernel,

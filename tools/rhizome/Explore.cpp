@@ -206,12 +206,14 @@ void cli::addExplore(CLI::App &app, Run &run) {
   command->callback([options, systems, picture, full, brief, command, &run] {
     if (dumpsConfig(*command, *options, run))
       return;
-    const bool isKernel =
-        !options->request.from &&
-        model::isKernel(inputKind(options->request.model.path));
-    checkOptions(*command, isKernel,
-                 {"--json", "--device", "--board", "--cluster", "--clock-mhz",
-                  "--config", "--goal", "--plan"});
+    const std::vector<std::string> common = {
+        "--json",      "--device", "--board", "--cluster",
+        "--clock-mhz", "--config", "--goal",  "--plan"};
+    bool isKernel = false;
+    if (options->request.from)
+      checkOptions(*command, isKernel, common);
+    else
+      isKernel = checkOptionsOf(*command, options->request.model.path, common);
     if (!*systems && command->get_option("--numbers")->results().size() > 1)
       throw CLI::ValidationError("--numbers", "only --systems compares "
                                               "formats: name one");

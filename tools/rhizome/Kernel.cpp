@@ -4,8 +4,10 @@
 #include "Commands.h"
 #include "Output.h"
 #include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/Model/Input.h"
 #include "rhizome/Support/Units.h"
 #include "rhizome/Support/Untrusted.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace rhizome;
 using namespace rhizome::cli;
@@ -105,6 +107,15 @@ void cli::addUnitOptions(CLI::App &command, UnitChoice &unit) {
 void cli::ofKernels(CLI::App &command, const std::vector<std::string> &names) {
   for (const std::string &name : names)
     command.get_option(name)->group(kernelGroup);
+}
+
+bool cli::checkOptionsOf(const CLI::App &command, const std::string &path,
+                         const std::vector<std::string> &common) {
+  const model::InputKind kind = model::inputKind(path);
+  const bool isKernel = model::isKernel(kind);
+  if (kind != model::InputKind::BrokenMlir && llvm::sys::fs::exists(path))
+    checkOptions(command, isKernel, common);
+  return isKernel;
 }
 
 void cli::checkOptions(const CLI::App &command, bool isKernel,

@@ -20,6 +20,11 @@ void addUnitOptions(CLI::App &command, UnitChoice &unit);
 /// The names of options that only kernels have; --help lists them apart.
 void ofKernels(CLI::App &command, const std::vector<std::string> &names);
 
+/// Whether the file at `path` is a kernel; as checkOptions, unless the file
+/// cannot be read, which its reader reports.
+bool checkOptionsOf(const CLI::App &command, const std::string &path,
+                    const std::vector<std::string> &common);
+
 /// A usage error for the first given option that does not apply to the input, a
 /// kernel or a network. Options in `common` apply to both.
 void checkOptions(const CLI::App &command, bool isKernel,

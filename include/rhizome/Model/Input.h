@@ -9,6 +9,7 @@ enum class InputKind {
   Onnx,           ///< also anything unknown: its importer reports the problem
   MlirNetwork,    ///< MLIR that computes a network on reals
   IntegerNetwork, ///< MLIR with a network of integers
+  BrokenMlir,     ///< MLIR that cannot be read: its importer reports why
   Kernel,         ///< in the kernel language, or as MLIR
   KernelFolder,   ///< the output folder of compileKernel
   KernelPackage,  ///< hardware of a kernel: the output of buildHardware
@@ -25,6 +26,7 @@ inline bool isKernel(InputKind kind) {
 }
 /// True for kinds that the CPU can apply to data directly.
 inline bool runsOnCpu(InputKind kind) {
-  return isKernel(kind) || kind == InputKind::MlirNetwork;
+  return isKernel(kind) || kind == InputKind::MlirNetwork ||
+         kind == InputKind::BrokenMlir;
 }
 } // namespace rhizome::model

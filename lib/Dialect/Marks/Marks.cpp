@@ -105,20 +105,38 @@ static constexpr Mark kMarks[] = {
 #include "rhizome/Dialect/Marks/Marks.def"
 };
 
+/// "an argument or a result".
+static std::string namesOf(unsigned where) {
+  constexpr std::pair<Where, StringLiteral> kNames[] = {
+      {kModule, "a module"},
+      {kFunction, "a function"},
+      {kArgument, "an argument"},
+      {kResult, "a result"},
+      {kOperation, "an operation"}};
+  std::string names;
+  for (const auto &[one, name] : kNames)
+    if (where & one)
+      names += (names.empty() ? "" : " or ") + name.str();
+  return names;
+}
+
 static LogicalResult verify(Operation *op, NamedAttribute attribute,
                             Where where) {
   const StringRef name = attribute.getName();
   const Mark *mark = llvm::find_if(
       kMarks, [&](const Mark &each) { return each.text == name; });
-  if (mark == std::end(kMarks))
-    return op->emitError("C1: there is no attribute '") << name << "'";
+  if (mark == std::end(kMarks)) {
+    const Mark &nearest =
+        *llvm::min_element(kMarks, [&](const Mark &a, const Mark &b) {
+          return name.edit_distance(a.text) < name.edit_distance(b.text);
+        });
+    return op->emitError("C1: there is no attribute '")
+           << name << "'; '" << nearest.text << "' is the nearest";
+  }
   if (!(mark->where & where))
-    return op->emitError("C2: '") << name << "' may not stand "
-                                  << (where == kModule     ? "on a module"
-                                      : where == kFunction ? "on a function"
-                                      : where == kArgument ? "on an argument"
-                                      : where == kResult   ? "on a result"
-                                                           : "on an operation");
+    return op->emitError("C2: '")
+           << name << "' may not stand on " << namesOf(where) << ", only on "
+           << namesOf(mark->where);
   if (!mark->contents.holds(attribute.getValue()))
     return op->emitError("C3: '") << name << "' holds " << mark->contents.what
                                   << ", not " << attribute.getValue();

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: %opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{C1: there is no attribute 'rhizome.nmae'}}
+// expected-error@+1 {{C1: there is no attribute 'rhizome.nmae'; 'rhizome.name' is the nearest}}
 func.func private @mark_c1(tensor<2xf32> {rhizome.nmae = "x"})
 
 // -----
 
-// expected-error@+1 {{C2: 'rhizome.compile' may not stand on a function}}
+// expected-error@+1 {{C2: 'rhizome.compile' may not stand on a function, only on a module}}
 func.func private @mark_c2_function() attributes {rhizome.compile = {}}
 
 // -----
 
-// expected-error@+1 {{C2: 'rhizome.kernel' may not stand on a module}}
+// expected-error@+1 {{C2: 'rhizome.kernel' may not stand on a module, only on a function}}
 module @mark_c2_module attributes {rhizome.kernel} {
 }
 
 // -----
 
-// expected-error@+1 {{C2: 'rhizome.type' may not stand on an argument}}
+// expected-error@+1 {{C2: 'rhizome.type' may not stand on an argument, only on a result}}
 func.func private @mark_c2_argument(tensor<2xf32> {rhizome.type = "int8"})
 
 // -----
 
-// expected-error@+1 {{C2: 'rhizome.range' may not stand on a result}}
+// expected-error@+1 {{C2: 'rhizome.range' may not stand on a result, only on an argument}}
 func.func private @mark_c2_result() -> (tensor<2xf32> {rhizome.range = array<i64: 0, 255>})
 
 // -----
 
 func.func @mark_c2_operation() {
-  // expected-error@+1 {{C2: 'rhizome.kernel' may not stand on an operation}}
+  // expected-error@+1 {{C2: 'rhizome.kernel' may not stand on an operation, only on a function}}
   return {rhizome.kernel}
 }
 
