@@ -4,7 +4,8 @@
 # thirds of the compile time: MLIR's, and, for what is above the dialects,
 # those with the dialects' own (RhizomeDialects). A library of a header of its
 # own names it by PCH. clang keeps them reproducible with -fno-pch-timestamp,
-# so that ccache hits.
+# so that ccache hits. It remembers the sizes of the headers in it: ccache must
+# tell apart those that differ in comments only (CCACHE_COMMENTS, in the preset).
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
