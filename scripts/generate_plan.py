@@ -32,7 +32,7 @@ class Records:
         names = [r["def"] for r in data[schemas[0]]["Structs"]]
         missing = set(data["!instanceof"]["Struct"]) ^ set(names)
         if missing or len(names) != len(set(names)):
-            sys.exit(f"generate_plan: the Schema has not once each: {missing}")
+            sys.exit(f"generate_plan: each Struct must be in the Schema exactly once: {missing}")
         self.structs = {name: Struct(self, data[name]) for name in names}
         for struct in self.structs.values():
             struct.finish(self)
@@ -96,6 +96,10 @@ class Struct:
             text))
 
 
+# The greatest numbers of types of fewer than 64 bits.
+NARROW = {"unsigned": (1 << 32) - 1, "uint16_t": (1 << 16) - 1}
+
+
 class Field:
     def __init__(self, records, record):
         self.kind, self.cpp = record["Kind"], record["Cpp"]
@@ -108,6 +112,15 @@ class Field:
         self.words, self.record = record["Words"], record["Record"]
         self.write, self.read = record["Write"], record["Read"]
         self.derived = not self.member and self.kind != "made"
+        # Bounds and message of a number that C++ holds in fewer than 64 bits,
+        # which it must fit before it is checked further.
+        self.narrow = None
+        if self.cpp in NARROW and not self.derived:
+            own = self.range()
+            least, most = ((own.least, own.most) if own and own.in_reader
+                           else (0, NARROW[self.cpp]))
+            self.narrow = least, most, (own.message if own and own.in_reader
+                                        else f"expected {least}..{most}")
 
     def range(self):
         return next((c for c in self.checks if c.kind == "Range"), None)
@@ -172,10 +185,10 @@ def header(records, part):
                        f"{struct.name} &value, llvm::json::Path path);")
         for field in struct.own:
             for check in field.checks:
-                if check.kind == "OneOf" and len(check.words) > 1 and struct.part:
+                if check.kind == "OneOf" and check.array:
                     names = ", ".join(map(quoted, check.words))
-                    out.append(f"inline constexpr const char *k{struct.name}"
-                               f"{field.member.capitalize()}[] = {{{names}}};")
+                    out.append("inline constexpr const char "
+                               f"*{check.array}[] = {{{names}}};")
     return "\n".join(out) + "\n"
 
 
@@ -304,10 +317,11 @@ def readers(records):
 
 def reading(field):
     key, member = quoted(field.key), f"value.{field.member}"
-    if field.kind == "id":
-        call = f"readId(map, {key}, {member}, path)"
+    if field.narrow:
+        call = (f"readNarrow(map, {key}, {member}, {field.narrow[0]}, "
+                f"{field.narrow[1]}, {quoted(field.narrow[2])}, path)")
     elif field.kind == "reals":
-        call = f"readReals(map, {key}, {member})"
+        call = f"readReals(map, {key}, {member}, path)"
     elif field.kind == "values":
         call = f"readObject(in, {key}, {member}, path)"
     elif field.kind == "either":
@@ -338,7 +352,8 @@ def refused(key, condition, message):
 def refusing(field, check):
     """What the reader refuses of one field."""
     member = f"value.{field.member}"
-    if not check.in_reader or field.kind in ("id", "spelled"):
+    if not check.in_reader or field.kind == "spelled" or (
+            field.narrow and check.kind == "Range"):
         return []
     if check.kind == "OneOf":
         return refused(field.key, " && ".join(
@@ -431,11 +446,13 @@ def page(records):
            "described here by its keys, from the records",
            "in `include/rhizome/Package/Plan.td`. The same is in "
            "`data/plan.schema.json`, a JSON schema (draft",
-           "2020-12), with which a program can check a plan. Readers ignore keys "
-           "that are not listed,",
-           "and accept that an optional one is missing. A plain name has "
-           "letters, digits and any of",
-           "`_.+-`, and begins with none of `.+-`.", ""]
+           "2020-12). It describes what this version writes. A reader ignores keys that "
+           "are not listed and",
+           "those that are not read, accepts that an optional one is missing, and "
+           "checks further that the",
+           "parts of a plan fit each other. A plain name has letters, digits and "
+           "any of `_.+-`, and begins",
+           "with none of `.+-`.", ""]
     described = records.described()
     out += [f"- [{s.title}](#{anchor(s.title)}): {first_sentence(s.text)}"
             for s in described]
@@ -444,7 +461,7 @@ def page(records):
                 "| key | type | meaning |", "|---|---|---|"]
         for field in struct.fields:
             out.append(f"| `{field.key}` | {type_of(field, records)} | "
-                       f"{markdown(meaning(struct, field))} |")
+                       f"{markdown(meaning(field))} |")
     return "\n".join(out) + "\n"
 
 
@@ -453,22 +470,18 @@ def anchor(title):
 
 
 def first_sentence(text):
-    return markdown(re.split(r"(?<=\.) |: ", text)[0].rstrip(".") + ".")
+    return markdown(re.split(r"(?<=\.) ", text)[0].rstrip(".") + ".")
 
 
 def markdown(text):
     return text.replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
 
 
-def meaning(struct, field):
+def meaning(field):
     text = field.text
     for check in field.checks:
         if check.kind == "Spelling" and field.kind != "lists":
             text += ("; each is " if field.kind == "texts" else "; ") + check.text
-    for constraint in struct.constraints:
-        if constraint["Key"] == field.key and (
-                constraint["Message"].startswith("expected ")):
-            text += "; " + constraint["Message"].removeprefix("expected ")
     return text
 
 
@@ -496,7 +509,8 @@ def type_of(field, records):
     up_to = [c for c in field.checks if c.kind == "UpTo"]
     if up_to:
         text += f", 0 to {float(up_to[0].most):g}"
-    return text + (", optional" if field.may_lack else "")
+    return text + (", not read" if field.derived else
+                   ", optional" if field.may_lack else "")
 
 
 def shown(number):

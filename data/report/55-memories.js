@@ -12,7 +12,7 @@
   const part = section("Memories", "What each operation keeps in block RAM and UltraRAM" +
     (outside ? ", what it reads from memories outside the chip, and how busy their channels are at the plan's rate." : ".") +
     (batch() > 1 ? ` Some weights are read once for up to ${batch()} frames that follow each other: one alone takes as long as all of them, ${duration(latency())}; under full load each is on its way for up to ${duration(latency() + waits())}.` : "") +
-    (plan.bottleneck_kind === "memory" ? ` The memory limits the rate: the units alone would reach ${number(alone(nodes))} per second.` : ""));
+    (plan.bottleneck_kind === "memory" && !plan.kernel ? ` The memory limits the rate: the units alone would reach ${number(alone(nodes))} per second.` : ""));
   nodes.forEach(([node, n], i) => {
     if (!rowsOf[i].length && !(node.segments || []).length) return;
     if (nodes.length > 1) part.append("h3").text(`${node.name}, ${node.device}`);

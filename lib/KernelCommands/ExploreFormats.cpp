@@ -134,17 +134,15 @@ struct Prices {
     if (!device)
       return device.takeError();
     Prices prices;
-    auto cost = costContextOf(*device);
-    if (!cost)
-      return cost.takeError();
-    prices.device = *cost;
-    if (device->budget["dsp"] == 0)
-      prices.device.dspWide = prices.device.dspNarrow = 0;
+    auto context = planbuild::contextOf(*device, device->clockMhz);
+    if (!context)
+      return context.takeError();
+    prices.device = context->cost;
     auto price = [&](const char *unit, gen::Term term) {
       assert(llvm::is_contained(gen::characterizedUnits(),
                                 llvm::StringRef(unit)) &&
              "no unit is characterized under that name");
-      return cost->model->of(unit).lut[size_t(term)];
+      return prices.device.model->of(unit).lut[size_t(term)];
     };
     constexpr const char *matvec = "matvec_lut";
     prices.adder = price(matvec, gen::Term::Adder);

@@ -247,8 +247,10 @@ void kernelcommands::addSystem(Plan &plan, const loops::KernelUnit &unit,
   // Refreshes and turns alone do not make a memory the bottleneck.
   constexpr double kSlower = 1.1;
   if (cycles > kSlower * double(p.intervalCycles) ||
-      busy > double(p.intervalCycles))
+      busy > double(p.intervalCycles)) {
     plan.bottleneck = memory.name;
+    plan.bottleneckKind = "memory";
+  }
   p.intervalCycles = int64_t(std::llround(cycles));
   p.latencyCycles = latency;
   p.latencyUs = double(p.latencyCycles) / p.clockMhz;

@@ -23,7 +23,7 @@ namespace rhizome {
 bool fromJSON(const json::Value &value, StreamElement &e, json::Path path) {
   json::ObjectMapper map(value, path);
   bool isSigned = false;
-  unsigned width = 0;
+  int64_t width = 0;
   if (!map || !map.map("signed", isSigned) || !map.map("width", width) ||
       !map.map("lo", e.lo) || !map.map("hi", e.hi))
     return false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Writers and readers of plan.json's objects, generated from Plan.td, and what
-// they call. Keys are in a readable order; numbers in their shortest exact
-// form.
+// they call. Streamed objects have their keys in a readable order and numbers
+// in their shortest exact form; those made as values have keys by the alphabet
+// and 17 digits.
 #include "PlanParts.h"
 #include "rhizome/Package/SystemRegisters.h"
 #include "rhizome/Support/Untrusted.h"
@@ -84,17 +85,19 @@ static void printAt(json::OStream &os, StringRef key,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// A number that identifies a node or a channel on the links.
-static bool readId(json::ObjectMapper &map, StringLiteral key, uint16_t &number,
-                   json::Path path) {
+/// A number that `number` holds in fewer than 64 bits.
+template <typename T>
+static bool readNarrow(json::ObjectMapper &map, StringLiteral key, T &number,
+                       int64_t least, int64_t most, StringLiteral message,
+                       json::Path path) {
   int64_t value = 0;
   if (!map.map(key, value))
     return false;
-  if (value < 0 || value > 65535) {
-    path.field(key).report("expected 0..65535");
+  if (value < least || value > most) {
+    path.field(key).report(message);
     return false;
   }
-  number = uint16_t(value);
+  number = T(value);
   return true;
 }
 
@@ -127,12 +130,15 @@ static bool readSpelled(json::ObjectMapper &map, StringLiteral key,
 }
 
 static bool readReals(json::ObjectMapper &map, StringLiteral key,
-                      std::vector<float> &to) {
+                      std::vector<float> &to, json::Path path) {
   std::vector<double> values;
   if (!map.map(key, values))
     return false;
   to.assign(values.begin(), values.end());
-  return true;
+  if (all_of(to, [](float value) { return std::isfinite(value); }))
+    return true;
+  path.field(key).report("expected numbers that a float holds");
+  return false;
 }
 
 static bool readObject(const json::Value &in, StringLiteral key,

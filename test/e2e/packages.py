@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 
+import framework
 import networks
 from framework import run_program
 
@@ -232,6 +233,53 @@ def commands(suite, package):
         yield "rhizome-node", [node, package, "node0"]
     else:
         suite.skip("rhizome-node is not built")
+
+
+def refused_by_schema(suite, package):
+    """The schema of plan.json refuses a plan without a required key, with a
+    number beyond its bounds, and with a key that nobody writes."""
+    validator = framework.plan_schema()
+    if not validator:
+        suite.skip("Python's jsonschema is missing")
+        return
+    schema = validator.schema
+    validator.check_schema(schema)
+    plan = json.loads((package / "plan.json").read_text())
+    accepted, tried = [], 0
+
+    def attempt(what, change, undo):
+        nonlocal tried
+        tried += 1
+        change()
+        if validator.is_valid(plan):
+            accepted.append(what)
+        undo()
+
+    def walk(value, kind, at):
+        kind = schema["$defs"][kind["$ref"].split("/")[-1]] if "$ref" in kind else kind
+        if kind.get("type") == "array" and value:
+            walk(value[0], kind["items"], f"{at}[0]")
+        if "properties" not in kind:
+            return
+        attempt(f"{at}.nonsense", lambda: value.update(nonsense=1),
+                lambda: value.pop("nonsense"))
+        for key, each in kind["properties"].items():
+            if key not in value:
+                continue
+            old = value[key]
+            if key in kind["required"]:
+                attempt(f"no {at}.{key}", lambda: value.pop(key),
+                        lambda: value.update({key: old}))
+            for bound, step in (("minimum", -1), ("maximum", 1)):
+                if bound in each:
+                    attempt(f"{at}.{key} {bound}",
+                            lambda: value.update({key: each[bound] + step}),
+                            lambda: value.update({key: old}))
+            walk(old, each, f"{at}.{key}")
+
+    walk(plan, schema, "plan")
+    suite.check(tried > 150 and not accepted and validator.is_valid(plan),
+                f"the schema refuses {tried} changed plans; not {accepted}")
 
 
 def checked(suite, reference):

@@ -119,8 +119,8 @@ TEST_F(Formats, ProductsTakeTheBlocksOfHardwareUnits) {
   }
 }
 
-// What a plan says of a unit's LUTs and registers covers what was measured: of
-// all of 200 and more, and not by far.
+// What a plan says of a unit's LUTs and registers covers every measured number
+// of at least 200, and is not much larger than needed.
 TEST(KernelErrors, AreThoseOfTheMeasuredUnits) {
   std::string text = llvm::cantFail(
       readFile(RHIZOME_SOURCE_DIR "/bench/kernel_resources.txt"));
@@ -150,7 +150,7 @@ TEST(KernelErrors, AreThoseOfTheMeasuredUnits) {
       most = std::max(most, error);
     }
   }
-  EXPECT_EQ(count, 37);
+  EXPECT_GE(count, 37);
   for (auto [shift, error] : worst) {
     gen::CostContext cost;
     cost.shiftRegisters = shift;

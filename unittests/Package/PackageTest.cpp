@@ -221,8 +221,7 @@ TEST(Plan, RefusesClustersThatDoNotFitTogether) {
   EXPECT_EQ(message([](Plan &p) { p.links[0].bitsPerS = 0; }),
             "expected a positive number at plan.links[0].bits_per_s");
   EXPECT_EQ(message([](Plan &p) { p.links[0].mtuBytes = 0; }),
-            "expected a positive size, latency and overhead not negative at "
-            "plan.links[0].mtu_bytes");
+            "plan.links[0].mtu_bytes: 0 is not in 1..65536");
   EXPECT_EQ(message([](Plan &p) { p.channels[1].id = 0; }),
             "two channels have the number 0");
   EXPECT_EQ(message([](Plan &p) { p.channels[1].every = 0; }),
@@ -401,7 +400,8 @@ TEST(Plan, SystemsOfKernelsHaveAPortForEachStream) {
   EXPECT_EQ(otherWord("\"errors\"", "\"error\""), "accepted"); // not read
   const char *names = "expected an identifier of Verilog";
   refuse([](PlannedSystem &s) { s.kernel = "a b"; }, names);
-  refuse([](PlannedSystem &s) { s.ports[0].stream = "$x"; }, names);
+  refuse([](PlannedSystem &s) { s.ports[0].stream = "$x"; },
+         "'$x' is not an identifier of Verilog");
 }
 
 TEST(Package, AppearsWholeAndIsDeterministic) {

@@ -58,14 +58,18 @@ TEST(PlanMemories, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(message("\"load\": \"start\"", "\"load\": \"later\""),
             "expected 'start' at plan.nodes[0].segments[0].load");
   EXPECT_EQ(message("\"address\": 4096", "\"address\": -1"),
-            "expected numbers that are not negative at "
-            "plan.nodes[0].segments[0].address");
+            "plan.nodes[0].segments[0].address: -1 is not in "
+            "0..1125899906842624");
   EXPECT_EQ(message("\"data_width\": 256", "\"data_width\": 48"),
             "expected a power of two, 8..1024 at "
             "plan.nodes[0].ports.memory[0].data_width");
   EXPECT_EQ(message("\"refresh_ns\": 260", "\"refresh_ns\": 3900"),
-            "expected positive banks and bytes, times that are not negative, "
-            "refreshes that end at plan.nodes[0].memories[0].banks");
+            "expected less than refresh_every_ns at "
+            "plan.nodes[0].memories[0].refresh_ns");
+  // What C++ holds in fewer bits is not cut to them.
+  EXPECT_EQ(message("\"data_width\": 256", "\"data_width\": 4294967552"),
+            "expected 0..4294967295 at "
+            "plan.nodes[0].ports.memory[0].data_width");
   EXPECT_EQ(message("\"segments\"", "\"segment\""),
             "missing value at plan.nodes[0].segments");
 }

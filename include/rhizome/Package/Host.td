@@ -11,7 +11,7 @@ def StreamElement : Struct<"", "Element",
   let Declared = 0;
   let HasReader = 0;
   let Fields = [
-    Derived<"signed", "flag", "value.isSigned()", "whether there are negative ones">,
+    Derived<"signed", "flag", "value.isSigned()", "whether the format is signed">,
     Derived<"width", "int", "value.width()", "bits", [Range<1, 64>]>,
     Int<"lo", "the least that occurs">,
     Int<"hi", "the greatest that occurs">];
@@ -58,7 +58,8 @@ def HostBorder : Struct<"HostBorder", "Border of the host",
          preset = "8">,
     ListOf<"order", "OrderDigit", "the digits">,
     Text<"rounding", "how a real becomes an integer, as osa.quantize names it",
-         [OneOf<Roundings, "expected a rounding of osa.quantize">],
+         [OneOf<Roundings, "expected a rounding of osa.quantize",
+                "kHostBorderRounding">],
          preset = "half_even">,
     Int<"channels", "channels of the tensor", preset = "1">,
     Int<"inner", "elements that are next to each other in a channel",

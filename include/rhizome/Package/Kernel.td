@@ -71,12 +71,13 @@ class Built<int least, int most>
 def PlannedMover : Struct<"PlannedSystem", "Mover",
     [{An AXI4 master, which moves one stream of the unit from or to a buffer. The
     buffer has a place for each group of `lanes` elements, one after the other,
-    `group_bytes` apart; a stream that is read once has one place. A place has the
+    `group_bytes` apart; a stream that is read once needs only one place. A place has the
     stream's beats one after the other, little-endian.}]> {
   let Forms = ["value"];
   let Fields = [
-    Text<"port", "its name, `m_axi_0`">,
-    Text<"stream", "of the unit: `s_axis_0` is read, `m_axis_0` written">,
+    Text<"port", "its name, `m_axi_0`", [Identifier]>,
+    Text<"stream", "of the unit: `s_axis_0` is read, `m_axis_0` written",
+         [Identifier]>,
     Either<"isWrite", "direction", "read", "write", "seen from the memory">,
     Flag<"isOnce", "whether it is read once after each start", key = "once">,
     Bits<"dataWidth", "bits of a beat, a power of two", [Built<8, 1024>],
@@ -96,8 +97,6 @@ def PlannedMover : Struct<"PlannedSystem", "Mover",
   let Constraints = [
     Requires<"buffer_beats", "depth >= burst",
              "is larger or smaller than anything that is built">,
-    Requires<"port", "isIdentifier(port) && isIdentifier(stream)",
-             "expected an identifier of Verilog">,
     Requires<"group_bytes", "hasWholeBursts()",
              "expected the whole bursts of a group">];
   let ExtraDeclarations = [{

@@ -24,7 +24,7 @@ constexpr uint16_t kHostAddress = 0;
 
 #include "rhizome/Package/Plan.h.inc"
 
-/// The text of plan.json: keys in the schema's order, two spaces, the same
+/// The text of plan.json: keys in a fixed order, two spaces, the same
 /// plan gives the same bytes.
 std::string printPlan(const Plan &plan);
 

@@ -27,8 +27,8 @@ def Prediction : Struct<"Plan", "Prediction", [{The prediction for the whole
     Int<"loadCycles", [{cycles from reset until the memories that are filled at
         start are full, 0: there are none}], [Range<0, MostCycles>],
         omit = "!loadCycles">,
-    Int<"lutError", [{the error of LUTs, by the family's characterization; nine of
-        ten designs are within}], mayLack = 1>,
+    Int<"lutError", [{the error of LUTs, by the family's characterization: nine of
+        ten designs are within; of a kernel, the worst of those measured}], mayLack = 1>,
     Int<"ffError", "the same for flip-flops", mayLack = 1>,
     Real<"latencyUs", [{microseconds of a single request from the client's first
         byte to its last result, including links; for a design without links,
@@ -71,7 +71,8 @@ def RegisterPort : Struct<"Plan", "Register port",
   let Fields = [
     Text<"port", "its name, `channels_i`", [Identifier]>,
     Text<"name", "what it says, `channels`">,
-    Bits<"width", "bits", preset = "16">];
+    Bits<"width", "bits; `channels` has 16 for each channel",
+         [Expects<1, 1048576>], preset = "16">];
 }
 
 def MemoryPort : Struct<"Plan", "Memory port",
@@ -102,7 +103,7 @@ def LinkPort : Struct<"Plan", "Link port",
   let Fields = [
     Text<"port", "its name, `s_link`, `m_link`", [Identifier]>,
     Either<"transmit", "direction", "in", "out", "seen from the node">,
-    Bits<"dataWidth", "bits of a beat", preset = "64">];
+    Bits<"dataWidth", "bits of a beat", [Expects<1, MostBits>], preset = "64">];
 }
 
 def NodePorts : Struct<"", "Ports", "The ports of a node's top module."> {
@@ -116,7 +117,7 @@ def NodePorts : Struct<"", "Ports", "The ports of a node's top module."> {
 }
 
 def PlannedMemory : Struct<"Plan", "Memory",
-    "An off-chip memory of a node that its design reads (data/devices)."> {
+    "An off-chip memory of a node that its design uses (data/devices)."> {
   let Fields = [
     Text<"name", "its name, `ddr4`, `hbm2`", [Name]>,
     Int<"banks", "banks, each with a port of its own", [Range<1, MostNodes>],
@@ -130,11 +131,8 @@ def PlannedMemory : Struct<"Plan", "Memory",
         [Range<0, MostNs>]>,
     Int<"refreshNs", "nanoseconds of a refresh", [Range<0, MostNs>]>];
   let Constraints = [
-    Requires<"banks", [{banks >= 1 && bytesPerS >= 1 && latencyNs >= 0 &&
-        turnaroundNs >= 0 && refreshNs >= 0 && refreshEveryNs >= 0 &&
-        (refreshNs == 0 || refreshNs < refreshEveryNs)}],
-             "expected positive banks and bytes, times that are not negative, "
-             "refreshes that end">];
+    Requires<"refresh_ns", "refreshNs == 0 || refreshNs < refreshEveryNs",
+             "expected less than refresh_every_ns">];
 }
 
 def PlannedSegment : Struct<"Plan", "Segment",
@@ -150,9 +148,6 @@ def PlannedSegment : Struct<"Plan", "Segment",
          [OneOf<["start"], "expected 'start'">], preset = "start">,
     Int<"bytesPerFrame", "bytes that are read from it for every frame",
         [Range<0, MostBytes>], mayLack = 1>];
-  let Constraints = [
-    Requires<"address", "address >= 0 && bytes >= 0",
-             "expected numbers that are not negative">];
 }
 
 def PlannedActor : Struct<"Plan", "Actor",
@@ -162,14 +157,14 @@ def PlannedActor : Struct<"Plan", "Actor",
     Text<"kind", "the [unit kind](units.md)", [Name]>,
     Text<"module", "the module that it is an instance of", [Identifier]>,
     Texts<"nodes", "the model's nodes, several where datapaths were joined">,
-    Text<"die", [{the die that it lies on; for a crossing that which receives.
-        There is none on a device with one}], omit = "die.empty()">,
+    Text<"die", [{the die that it lies on; for a crossing, the die
+        that receives. There is none on a device with one}], omit = "die.empty()">,
     Text<"fromDie", "of a crossing: the die that sends",
          omit = "fromDie.empty()">,
     Int<"intervalCycles", "cycles for which a frame occupies it",
         [Range<0, MostCycles>]>,
     Figures<"resources", "predicted; halves of block RAMs occur">,
-    Values<"config", "the option taken">,
+    Values<"config", "the values of its unit's parameters, and its files">,
     Texts<"parameters", [{the keys of `config` that are the module's parameters;
         the others are for the compiler}], [Identifier]>];
 }
@@ -237,7 +232,7 @@ def Replica : Struct<"Plan", "Replica",
     Int<"index", "its index in the group">,
     Int<"count", "nodes of the group", [Range<1, MostNodes>], preset = "1">];
   let Constraints = [
-    Requires<"index", "count >= 1 && index >= 0 && index < count",
+    Requires<"index", "index >= 0 && index < count",
              "expected less than count, and not negative">];
 }
 
@@ -250,8 +245,8 @@ def PlannedNode : Struct<"Plan", "Node", "The part of one device."> {
     Text<"family", "the device's family", [NameOrEmpty], mayLack = 1>,
     Real<"clockMhz", "clock rate in MHz", [UpTo<MostMhz>]>,
     Id<"address", "on the links, unique; the host's is 0", preset = "1">,
-    Text<"link", [{the link of its port; without one that of its channels. Its
-        channels may be slower: they are as fast as the slower end's link}],
+    Text<"link", [{the link that its port is attached to, otherwise that of its
+        channels. These are as fast as the slower end's link}],
         [NameOrEmpty], omit = "link.empty()">,
     Of<"replica", "Replica", "its place among equal nodes">,
     Text<"rtlOf", "the node whose files this one shares, empty if it has its own",
@@ -261,7 +256,7 @@ def PlannedNode : Struct<"Plan", "Node", "The part of one device."> {
     Counts<"budget", "the device's budget for the design, by resource",
            mayLack = 1>,
     Int<"blockBits", "bits of its block RAMs", mayLack = 1>,
-    Int<"heldBits", "how many of them hold data", mayLack = 1>,
+    Int<"heldBits", "bits of those that hold data", mayLack = 1>,
     Text<"top", "the design's top module", [Identifier], preset = "rhz_top">,
     Text<"nodeTop", [{the module around it with a link endpoint, empty if there is
         no link}], [IdentifierOrEmpty]>,
@@ -278,7 +273,7 @@ def PlannedNode : Struct<"Plan", "Node", "The part of one device."> {
            omit = "dies.empty()">,
     Made<"ports", "NodePorts", "portsOf", "setPorts",
          "the ports of its top module">,
-    ListOf<"memories", "PlannedMemory", "off-chip memories that it reads">,
+    ListOf<"memories", "PlannedMemory", "off-chip memories that it uses">,
     ListOf<"segments", "PlannedSegment", "what is in them before a frame">];
   let ExtraDeclarations = [{
     std::vector<BorderPort> inputs, outputs;
@@ -318,7 +313,7 @@ def Channel : Struct<"Plan", "Channel",
     Int<"every", "frames from one to the next", preset = "1">,
     Text<"link", "a link's name", [Name]>];
   let Constraints = [
-    Requires<"first", "every >= 1 && first >= 0 && first < every",
+    Requires<"first", "first >= 0 && first < every",
              "expected less than every, and not negative">];
   let ExtraDeclarations = [{
     /// Bytes of one frame, bit-packed.
@@ -353,10 +348,7 @@ def PlannedLink : Struct<"Plan", "Link", "A medium of the cluster."> {
                "overhead_bytes"];
   let Fields = [Text<"name", "the link's name", [Name]>];
   let Constraints = [
-    Requires<"bits_per_s", "bitsPerS > 0", "expected a positive number">,
-    Requires<"mtu_bytes",
-             "latencyNs >= 0 && mtuBytes >= 1 && overheadBytes >= 0",
-             "expected a positive size, latency and overhead not negative">];
+    Requires<"bits_per_s", "bitsPerS > 0", "expected a positive number">];
 }
 
 def Alternative : Struct<"Plan", "Alternative", "A rejected plan."> {
@@ -454,9 +446,11 @@ def Plan : Struct<"Plan", "The plan",
         Reported separately, so that a rate per DSP block does not include those
         in LUTs}], mayLack = 1>,
     Text<"bottleneck", "what limits the rate: a node of the model, or text">,
-    Text<"bottleneckKind", [{its kind: operation, border, link, host_link,
-        memory, state}], preset = "operation">,
-    Real<"boundPerS", "no plan for this cluster reaches more frames per second">,
+    Text<"bottleneckKind", "its kind",
+         [OneOf<["operation", "border", "link", "host_link", "memory", "state"],
+                "expected operation, border, link, host_link, memory or state">],
+         preset = "operation">,
+    Real<"boundPerS", "no plan on these devices reaches more frames per second">,
     ListOf<"alternatives", "Alternative", "what was rejected">,
     ListOf<"splits", "PlannedSplit", "operations split over several">,
     ListOf<"repeats", "PlannedRepeat", "blocks that are one body",
@@ -470,9 +464,8 @@ def Plan : Struct<"Plan", "The plan",
     Text<"hostLink", "the link of the host's port, as for a node", [NameOrEmpty],
          omit = "hostLink.empty()">,
     Of<"host", "HostSection", "the tensors at the model's border">,
-    MaybeOf<"kernel", "PlannedKernel", [{of a package that computes a kernel: its
-        node has one stream each way, and nothing else of the plan concerns a
-        host}]>];
+    MaybeOf<"kernel", "PlannedKernel", [{of a package that computes a kernel:
+        nothing else of the plan concerns a host}]>];
   let ExtraDeclarations = [{
     /// Null if there is none with that name.
     const PlannedNode *node(llvm::StringRef name) const;

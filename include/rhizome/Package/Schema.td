@@ -37,9 +37,11 @@ def IdentifierOrEmpty
 def PlainPath : Spelling<"path", 0, "a path below its folder">;
 def SourceFile : Spelling<"source", 0, "a path that ends in .sv, .v or .svh">;
 // One of these texts; the reader refuses others.
-class OneOf<list<string> words, string message> : Check {
+// `array` names a C++ array of them, if there is one.
+class OneOf<list<string> words, string message, string array = ""> : Check {
   list<string> Words = words;
   string Message = message;
+  string Array = array;
 }
 
 // A field. `member` is its name in C++; its key is the same in snake_case unless
@@ -82,7 +84,7 @@ class Bits<string member, string text, list<Check> checks = [],
 class Id<string member, string text, string preset = "0">
     : Field<"id", "uint16_t", member, text, [Expects<0, 65535>], preset, "", 0,
             "">;
-// In the shortest form that reads back as the same double.
+// Streamed in the shortest form that reads back as the same double.
 class Real<string member, string text, list<Check> checks = [],
            string preset = "0", string key = "", bit mayLack = 0>
     : Field<"real", "double", member, text, checks, preset, key, mayLack, "">;
