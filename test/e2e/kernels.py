@@ -273,7 +273,10 @@ def kernel_formats(suite):
         suite.check(result.status == 2 and option.split("=")[0] in result.err,
                     f"{command} {option} of a kernel is refused",
                     result.command)
-    result = suite.run("compile", "net.onnx", "--numbers", "half")
+    result = suite.run(
+        "compile",
+        EXAMPLES.parent / "tiny-digits/tiny_digits_qdq_int8.onnx",
+        "--numbers", "half")
     suite.check(result.status == 2 and "--numbers" in result.err,
                 "--numbers of a network is refused", result.command)
 
@@ -798,6 +801,15 @@ def kernel_refusals(suite):
                     f"{path.name} {options}: lacks {missing}: {result.err}",
                     result.command)
 
+    refuse("helmholtz.cfd", (*fixed, "--compile-to", "explore"),
+           "a kernel is compiled at once", "leave it out")
+    # What cannot be read is told before the options that it might take.
+    odd = suite.work / "odd.mlir"
+    odd.write_text("func.func @f(%a: tensor<4xf32> {rhizome.nmae = \"a\"}) -> "
+                   "tensor<4xf32> { return %a : tensor<4xf32> }\n")
+    refuse(odd, fixed, "odd.mlir:1:", "no attribute 'rhizome.nmae'",
+           "'rhizome.name' is the nearest")
+    refuse(suite.work / "absent.mlir", fixed, "No such file", "check the path")
     wave = suite.work / "wave.cfd"
     wave.write_text("var input a : [4]\nvar output c : [4]\n"
                     "var output d : [4]\nc[i] = sin(a[i])\nd[i] = exp(a[i])\n")
