@@ -20,9 +20,11 @@ static DenseF64ArrayAttr attrOf(OpBuilder &b, const Resources &resources) {
   return b.getDenseF64ArrayAttr(resources.amount);
 }
 
-/// The nodes whose FIFOs a design has in a memory.
+/// The nodes whose FIFOs a design has in a memory; a kernel has no design.
 static SmallVector<StringRef> movedIn(flow::DesignOp design) {
   SmallVector<StringRef> nodes;
+  if (!design)
+    return nodes;
   for (auto op : design.getBody().getOps<flow::ActorOp>())
     if (op.getUnit().is<unit::MemFifo>())
       llvm::append_range(nodes, op.getNodeNames());

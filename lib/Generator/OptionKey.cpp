@@ -24,6 +24,13 @@ OptionKey &OptionKey::add(llvm::StringRef name, int64_t value) {
   return add(name, std::to_string(value));
 }
 
+std::optional<llvm::StringRef> OptionKey::value(llvm::StringRef name) const {
+  for (const Field &field : fields)
+    if (field.name == name)
+      return field.value;
+  return std::nullopt;
+}
+
 std::string OptionKey::text() const {
   std::string text = generator.empty() ? unit : generator + "/" + unit;
   for (const Field &field : fields)

@@ -35,7 +35,7 @@ public:
     }
     file = std::move(*read);
     handler = std::make_unique<ScopedDiagnosticHandler>(
-        file.context.get(), [this](Diagnostic &d) {
+        file.inContext(), [this](Diagnostic &d) {
           if (!error.empty() || d.getSeverity() != DiagnosticSeverity::Error)
             return success();
           llvm::raw_string_ostream text(error);

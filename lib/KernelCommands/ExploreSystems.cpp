@@ -345,6 +345,6 @@ kernelcommands::systemsOf(const HardwareRequest &request,
     return failureOf(kernel.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
     return Failure::refused(std::move(refusals));
-  kernel->formats.context->loadDialect<rtl::RtlDialect>();
+  kernel->formats.inContext()->loadDialect<rtl::RtlDialect>();
   return Explorer(request, *kernel, targets).run();
 }

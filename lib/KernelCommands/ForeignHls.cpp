@@ -59,7 +59,7 @@ static llvm::Expected<std::string> dataOf(const NumberedKernel &kernel,
     return values.takeError();
   std::string problem, text;
   llvm::raw_string_ostream os(text);
-  ScopedDiagnosticHandler handler(kernel.formats.context.get(),
+  ScopedDiagnosticHandler handler(kernel.formats.inContext(),
                                   [&](mlir::Diagnostic &diagnostic) {
                                     problem += "\n" + diagnostic.str();
                                     return success();

@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A kernel's file to a package: its unit, what the plan says of it, and the
-// files around it.
-#include "rhizome/KernelCommands/Hardware.h"
-#include "HardwareParts.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "rhizome/Import/Mlir/MlirImport.h"
-#include "rhizome/Package/Package.h"
-#include "rhizome/PlanBuild/Build.h"
-#include "rhizome/PlanBuild/Cells.h"
-#include "rhizome/PlanBuild/Steer.h"
-#include "rhizome/Report/Report.h"
-#include "rhizome/Rtl/Emit.h"
+// A kernel's unit for a device and a goal, and what the plan says of it.
+#include "Chosen.h"
+#include "Steps.h"
 #include "rhizome/Support/Failures.h"
-#include "rhizome/Support/Names.h"
-#include "rhizome/Support/Resources.h"
 #include "rhizome/Units/Circuit.h"
-#include "rhizome/Vendor/Vendor.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
-#include <chrono>
 #include <cmath>
-#include <memory>
-#include <set>
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
 using namespace rhizome::gen;
-
-static constexpr const char *kUnit = "rhz_top";
 
 static BorderPort portOf(const loops::UnitStream &stream, int64_t beatWords,
                          int64_t lanes, const std::string &name) {
@@ -200,72 +181,6 @@ static Refusals whyTooLarge(const Plan &plan, const SystemLayout &layout) {
   return refusals;
 }
 
-static llvm::Error writePackage(const HardwareRequest &request, Plan &plan,
-                                ModuleOp holder, const Device &device,
-                                HardwareResult &result) {
-  auto writer = PackageWriter::create(result.package);
-  if (!writer)
-    return writer.takeError();
-  if (auto error = planbuild::emitFiles(holder))
-    return error;
-  PlannedNode &node = plan.nodes[0];
-  std::set<std::string> seen;
-  if (auto error = planbuild::writeFiles(**writer, "nodes/node0/rtl", holder,
-                                         "", seen, node))
-    return error;
-  node.modules[node.top] = node.rtl;
-  if (auto error = vendor::writeFlows(
-          **writer, node, device, node.clockMhz, result.notes, {}, nullptr,
-          plan.kernel->system ? &*plan.kernel->system : nullptr))
-    return error;
-  if (auto error = (*writer)->writeFile("nodes/node0/memories.yaml",
-                                        memoriesYaml(*plan.kernel)))
-    return error;
-  // As written, before the algebra: what simulate compares with.
-  auto source = readFile(request.path);
-  if (!source)
-    return source.takeError();
-  if (auto error = (*writer)->writeFile(
-          importer::isMlir(*source) ? "model/kernel.mlir" : "model/kernel.cfd",
-          *source))
-    return error;
-  if (auto error =
-          (*writer)->writeFile(std::string("model/") + kernelOptionsFile,
-                               kernelOptionsText(request.options)))
-    return error;
-  if (auto error = writeKernelHost(**writer, request.path, request.options,
-                                   plan, result.notes))
-    return error;
-  const bool hasHost =
-      llvm::sys::fs::exists((*writer)->dir() + "/host/README.md");
-  if (auto error =
-          (*writer)->writeFile("README.md", packagePage(plan, hasHost)))
-    return error;
-  if (auto error = (*writer)->writePlan(plan))
-    return error;
-  if (auto error = report::writeInto(**writer, result.notes))
-    return error;
-  if (auto error = (*writer)->commit())
-    return error;
-  if ((*writer)->removedResults())
-    result.notes.push_back("the measurements in '" + result.package +
-                           "/results' were deleted because the package "
-                           "changed");
-  return llvm::Error::success();
-}
-
-namespace {
-/// A unit, if there are no refusals.
-struct Built {
-  HardwareRequest request; ///< with what was chosen
-  NumberedKernel kernel;
-  OwningOpRef<ModuleOp> holder;
-  Plan plan;
-  Refusals refusals;
-  bool isTooSlow = false; ///< that is why
-};
-} // namespace
-
 /// By how much a unit misses a goal.
 static std::string tooSlow(const Prediction &predicted,
                            const explore::Goal &goal) {
@@ -280,17 +195,17 @@ static std::string tooSlow(const Prediction &predicted,
 
 /// Builds one way; with what may be taken for it, its border is as wide as
 /// serves.
-static rhizome::Result<std::unique_ptr<Built>>
-buildWay(const HardwareRequest &request, const ParallelKernel &way,
-         const planbuild::Targets &targets, const explore::Goal *goal,
-         const Resources *spare = nullptr) {
+static rhizome::Result<std::unique_ptr<ChosenUnit>>
+buildWay(const HardwareRequest &request, ModuleOp module,
+         const ParallelKernel &way, const planbuild::Targets &targets,
+         const explore::Goal *goal, const Resources *spare = nullptr) {
   const gen::DeviceContext &device = targets.places.places[0].context;
-  auto kernel = readNumbered(request.path, way.options);
+  auto kernel = numberedOf(module, way.options.sums);
   if (!kernel)
     return failureOf(kernel.takeError(), Failure::Kind::Input);
-  auto out = std::make_unique<Built>(
-      Built{request, std::move(*kernel), {}, {}, {}, false});
-  MLIRContext &context = *out->kernel.formats.context;
+  auto out = std::make_unique<ChosenUnit>(
+      ChosenUnit{request, std::move(*kernel), {}, {}, {}, false});
+  MLIRContext &context = *out->kernel.formats.inContext();
   context.loadDialect<rtl::RtlDialect>();
   OpBuilder b(&context);
   out->holder = ModuleOp::create(b.getUnknownLoc());
@@ -372,10 +287,10 @@ static Resources leftOf(const Plan &plan, const UnitChoice &choice,
 
 /// The best way to build the nests that is built as promised, and, for goals
 /// without bounds, with a border that takes what the nests leave.
-static rhizome::Result<std::unique_ptr<Built>>
-chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
-          const planbuild::Targets &targets, const explore::Goal *goal,
-          const Resources &room, int64_t words) {
+static rhizome::Result<std::unique_ptr<ChosenUnit>>
+chooseWay(const HardwareRequest &request, ModuleOp module,
+          const NumberedKernel &kernel, const planbuild::Targets &targets,
+          const explore::Goal *goal, const Resources &room, int64_t words) {
   auto ways = parallelize(request, kernel, goal,
                           targets.places.places[0].context, room, words);
   if (!ways)
@@ -388,7 +303,8 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
     // Which words the banks of the nests allow is known when they are built.
-    auto built = buildWay(chosen, way, targets, goal, isWide ? &room : nullptr);
+    auto built =
+        buildWay(chosen, module, way, targets, goal, isWide ? &room : nullptr);
     if (!built)
       return built.failure();
     isTooSlow = (*built)->isTooSlow;
@@ -402,7 +318,7 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
       return built;
     // The border may have what the nests leave.
     const Resources spare = leftOf((*built)->plan, request.unit, room);
-    auto wide = buildWay(chosen, way, targets, goal, &spare);
+    auto wide = buildWay(chosen, module, way, targets, goal, &spare);
     if (!wide)
       return wide.failure();
     const bool isFaster = (*wide)->refusals.empty() &&
@@ -415,17 +331,16 @@ chooseWay(const HardwareRequest &request, const NumberedKernel &kernel,
   return Failure(Failure::Kind::Infeasible, std::move(refusals));
 }
 
-/// The unit that a plan has chosen, within what its goal allowed of the device;
-/// how fast it is follows from the choice, which may be edited.
-static rhizome::Result<std::unique_ptr<Built>>
-buildPlanned(const HardwareRequest &request, const planbuild::Targets &targets,
-             std::optional<explore::Goal> goal) {
+rhizome::Result<std::unique_ptr<ChosenUnit>>
+kernelcommands::buildChosen(const HardwareRequest &request, ModuleOp module,
+                            const planbuild::Targets &targets,
+                            std::optional<explore::Goal> goal) {
   if (goal)
     goal->throughput = goal->latency = 0;
   const ParallelKernel way = wayOf(request.options, request.unit);
   HardwareRequest chosen = request;
   chosen.options = way.options;
-  auto built = buildWay(chosen, way, targets, goal ? &*goal : nullptr);
+  auto built = buildWay(chosen, module, way, targets, goal ? &*goal : nullptr);
   if (!built)
     return built;
   if (!(*built)->refusals.empty())
@@ -468,16 +383,17 @@ static bool isBetter(const Plan &a, const Plan &b, const explore::Goal &goal) {
   }
 }
 
-/// The unit that serves a request best.
-static rhizome::Result<std::unique_ptr<Built>>
-chooseUnit(const HardwareRequest &request, const NumberedKernel &kernel,
-           const planbuild::Targets &targets, const explore::Goal *goal) {
+rhizome::Result<std::unique_ptr<ChosenUnit>>
+kernelcommands::chooseUnit(const HardwareRequest &request, ModuleOp module,
+                           const NumberedKernel &kernel,
+                           const planbuild::Targets &targets,
+                           const explore::Goal *goal) {
   const Resources room =
       roomOfLane(request.unit, roomOf(targets.places, targets.devices[0], goal),
                  targets.places.places[0].context);
   // The nests of copies for as many words a beat, built so.
   auto choose = [&](int64_t words) {
-    return chooseWay(request, kernel, targets, goal, room, words);
+    return chooseWay(request, module, kernel, targets, goal, room, words);
   };
   auto chosen = choose(std::max<int64_t>(1, request.unit.words));
   // A goal may be met, or cheaper, with a border that takes fewer cycles.
@@ -494,76 +410,4 @@ chooseUnit(const HardwareRequest &request, const NumberedKernel &kernel,
       chosen = std::move(wide);
   }
   return chosen;
-}
-
-rhizome::Result<HardwareResult>
-kernelcommands::buildHardware(const HardwareRequest &asked) {
-  auto start = std::chrono::steady_clock::now();
-  HardwareResult result;
-  HardwareRequest request = asked;
-  if (!request.target.cluster.empty())
-    return Failure(Failure::Kind::Usage,
-                   "a kernel's hardware is built for one device",
-                   "name it with --device, or its board with --board");
-  std::optional<Plan> planned;
-  if (!request.plan.empty()) {
-    auto plan = planbuild::planAt(request.plan);
-    if (!plan)
-      return failureOf(plan.takeError(), Failure::Kind::Input);
-    planned = std::move(*plan);
-    request.goal = planned->goal;
-    if (!request.target.clockMhz)
-      request.target.clockMhz = planned->clockMhz;
-    if (planned->kernel)
-      request.unit = planned->kernel->choice;
-  }
-  auto targets = planbuild::targetsOf(request.target);
-  if (!targets)
-    return failureOf(targets.takeError(), Failure::Kind::Input);
-  result.notes = targets->notes;
-  if (!request.target.board.empty())
-    result.notes.push_back(llvm::formatv(
-        "the unit is for {0} at {1} MHz, which the board {2} has; pins of a "
-        "board are given to networks only",
-        targets->devices[0].name, targets->places.places[0].context.clockMhz,
-        request.target.board));
-  std::optional<explore::Goal> goal = explore::parseGoal(request.goal);
-  if (goal)
-    targets->places = explore::withinParts(targets->places, *goal);
-  const gen::DeviceContext &device = targets->places.places[0].context;
-  if (request.unit.isSystem && device.memories.empty())
-    return Failure(Failure::Kind::Input,
-                   "--system: '" + targets->devices[0].name +
-                       "' has no off-chip memory",
-                   "choose a device with one: rhizome targets");
-  auto kernel = readNumbered(request.path, request.options);
-  if (!kernel)
-    return failureOf(kernel.takeError(), Failure::Kind::Input);
-  if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
-    return Failure::refused(std::move(refusals));
-  const explore::Goal *wanted = goal ? &*goal : nullptr;
-  if (planned)
-    if (auto why = whyNotFor(*planned, request.plan, *kernel,
-                             targets->devices[0].name))
-      return *why;
-  auto chosen = planned ? buildPlanned(request, *targets, goal)
-                        : chooseUnit(request, *kernel, *targets, wanted);
-  if (!chosen)
-    return chosen.failure();
-  std::unique_ptr<Built> best = std::move(*chosen);
-  result.plan = std::move(best->plan);
-  if (llvm::Error error = planbuild::checkHardware(*best->holder))
-    return failureOf(std::move(error), Failure::Kind::Internal);
-  if (request.output != "-") {
-    result.package =
-        request.output.empty() ? result.plan.model + ".rhz" : request.output;
-    if (llvm::Error error =
-            writePackage(best->request, result.plan, *best->holder,
-                         targets->devices[0], result))
-      return failureOf(std::move(error), Failure::Kind::Environment);
-  }
-  result.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  return result;
 }

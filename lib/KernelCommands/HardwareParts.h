@@ -69,11 +69,11 @@ PlannedKernel describeKernel(const NumberedKernel &kernel,
 std::string memoriesYaml(const PlannedKernel &kernel);
 
 /// host/ of a package: an OpenCL host with its sources, which nothing of
-/// rhizome is needed to build. `path` and `options` are those of the unit. A
-/// kernel whose border is not its arguments has none, and a note says so.
-llvm::Error writeKernelHost(PackageWriter &writer, const std::string &path,
-                            const KernelOptions &options, const Plan &plan,
-                            std::vector<std::string> &notes);
+/// rhizome is needed to build. `kernel` is that of the unit, before it is
+/// built. A kernel whose border is not its arguments has none, and a note says
+/// so.
+llvm::Error writeKernelHost(PackageWriter &writer, const NumberedKernel &kernel,
+                            const Plan &plan, std::vector<std::string> &notes);
 
 /// README.md of a package: its tensors and ports, and how to run it.
 std::string packagePage(const Plan &plan, bool hasHost);

@@ -3,15 +3,9 @@
 #include "rhizome/KernelCommands/Kernel.h"
 #include "KernelFile.h"
 #include "Load.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Pass/PassManager.h"
-#include "rhizome/Conversion/Passes.h"
+#include "Steps.h"
 #include "rhizome/Cpu/Kernel.h"
 #include "rhizome/Dialect/Marks/Marks.h"
-#include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Dialect/Num/Ops.h"
-#include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Import/Kernel/Embed.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
@@ -45,38 +39,6 @@ static llvm::Error textError(const llvm::Twine &text) {
 
 static llvm::Error textError(Failure::Kind kind, const llvm::Twine &text) {
   return ofKind(kind, textError(text));
-}
-
-static KernelWork work(mlir::func::FuncOp func, KernelResult &result) {
-  Work out = workOf(func);
-  std::optional<KernelWork> loops = workOfLoops(func);
-  result.isCounted = loops.has_value();
-  return loops ? KernelWork{out.macs + loops->macs,
-                            out.operations + loops->operations}
-               : KernelWork();
-}
-
-static llvm::Error optimizeFor(Loaded &loaded, const KernelOptions &options,
-                               KernelResult &result) {
-  result.direct = work(loaded.func, result);
-  if (failed(factorizeProducts(
-          loaded.func, options.gemm ? IndexOrder::First : IndexOrder::InPlace)))
-    return textError(Failure::Kind::Internal,
-                     "the algebra failed on this kernel");
-  if (auto text = printProgram(loaded.func)) {
-    llvm::SmallVector<llvm::StringRef> lines;
-    llvm::StringRef(*text).split(lines, '\n', -1, false);
-    for (llvm::StringRef line : lines)
-      if (!line.starts_with("var ") && !line.starts_with("REAL(") &&
-          !line.starts_with("elem "))
-        result.statements.push_back(line.str());
-  } else {
-    llvm::consumeError(text.takeError());
-  }
-  result.chosen = work(loaded.func, result);
-  if (options.gemm)
-    result.matmuls = formMatmuls(loaded.func);
-  return llvm::Error::success();
 }
 
 /// The kernel's machine code; says where an operation is that has none.
@@ -187,157 +149,6 @@ static llvm::Error writeLibrary(const Signature &signature,
                  result.files);
 }
 
-/// True if a value of the kernel is annotated with a format.
-static bool isAnnotated(mlir::func::FuncOp func) {
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    if (func.getArgAttr(i, marks::kFormat))
-      return true;
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (func.getResultAttr(i, marks::kFormat))
-      return true;
-  return func
-      ->walk([](mlir::Operation *op) {
-        return op->hasAttr(marks::kFormat) ? mlir::WalkResult::interrupt()
-                                           : mlir::WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-/// Applies the chosen formats and orders of sums to a kernel; returns whether
-/// there are any formats.
-static llvm::Expected<bool> chooseNumbers(Loaded &loaded,
-                                          const KernelOptions &options) {
-  auto splitAll = [&]() -> llvm::Error {
-    if (failed(splitSums(loaded.func, options.sums)))
-      return textError("the orders of sums that were chosen are not those of "
-                       "this kernel; remedy: compile it again");
-    return llvm::Error::success();
-  };
-  if (!options.numbers.format && !isAnnotated(loaded.func)) {
-    if (!options.sums.empty())
-      gen::loops::generalizeAll(loaded.func);
-    if (llvm::Error error = splitAll())
-      return std::move(error);
-    return false;
-  }
-  PlacedDiagnostics diagnostics(*loaded.context);
-  loaded.context->loadDialect<num::NumDialect>();
-  if (failed(rhizome::applyFormats(loaded.func, options.numbers)))
-    return ofKind(
-        Failure::Kind::Unsupported,
-        diagnostics.error("leave --numbers and the formats out: the CPU "
-                          "computes it in its own floats"));
-  if (llvm::Error error = splitAll())
-    return std::move(error);
-  return true;
-}
-
-/// Numbers in formats to integers, for the CPU, or for units of our own.
-static llvm::Error lowerNumbers(Loaded &loaded, bool isForUnits = false) {
-  mlir::PassManager pm(loaded.context.get());
-  pm.addPass(createConvertNumToArith({.callsQuotients = isForUnits}));
-  if (failed(pm.run(*loaded.module)))
-    return textError(Failure::Kind::Internal,
-                     "the kernel's numbers cannot be lowered to integers");
-  return llvm::Error::success();
-}
-
-static llvm::Error numbersToCpu(Loaded &loaded, const KernelOptions &options) {
-  auto chosen = chooseNumbers(loaded, options);
-  if (!chosen)
-    return chosen.takeError();
-  return *chosen ? lowerNumbers(loaded) : llvm::Error::success();
-}
-
-llvm::Expected<KernelFile>
-kernelcommands::readKernel(const std::string &path,
-                           const KernelOptions &options) {
-  auto loaded = load(sourceOf(path), options);
-  if (!loaded)
-    return loaded.takeError();
-  KernelResult unused;
-  if (llvm::Error error = optimizeFor(*loaded, options, unused))
-    return std::move(error);
-  loaded->context->loadDialect<num::NumDialect>();
-  return KernelFile{std::move(loaded->context), std::move(loaded->module),
-                    loaded->func};
-}
-
-/// Gives results that are inputs or parts of them, and those that are returned
-/// twice, nests that copy them: hardware has a nest for each result.
-static void copyResults(mlir::func::FuncOp func) {
-  auto castOf = [](mlir::Value v) {
-    auto op = v.getDefiningOp<mlir::linalg::GenericOp>();
-    return op && op.getNumDpsInputs() == 1 && op->getNumResults() == 1 &&
-                   op.getBody()->getOperations().size() == 2 &&
-                   mlir::isa<num::CastOp>(op.getBody()->front())
-               ? op
-               : mlir::linalg::GenericOp();
-  };
-  // An input or a part of it, perhaps in the format in which it is taken.
-  auto isInput = [&](mlir::Value v) {
-    while (auto slice = v.getDefiningOp<mlir::tensor::ExtractSliceOp>())
-      v = slice.getSource();
-    if (auto cast = castOf(v))
-      v = cast.getDpsInputs()[0];
-    return mlir::isa<mlir::BlockArgument>(v);
-  };
-  llvm::SmallDenseSet<mlir::Value> seen;
-  mlir::Operation *end = func.getBody().front().getTerminator();
-  for (auto [i, result] : llvm::enumerate(end->getOpOperands())) {
-    // Before what makes the caller's floats of it.
-    auto cast = castOf(result.get());
-    mlir::OpOperand &use = cast ? *cast.getDpsInputOperand(0) : result;
-    if (!mlir::isa<mlir::RankedTensorType>(use.get().getType()) ||
-        (!isInput(use.get()) && seen.insert(use.get()).second))
-      continue;
-    mlir::Operation *reader = use.getOwner();
-    if (reader != end && !reader->hasOneUse()) {
-      // Another result has the same conversion.
-      mlir::OpBuilder b(end);
-      mlir::Operation *own = b.clone(*reader);
-      result.set(own->getResult(0));
-      reader = own;
-    }
-    mlir::OpOperand &from = reader == end ? result : reader->getOpOperand(0);
-    mlir::Value copy = gen::loops::copyOf(from.get(), reader);
-    if (auto name = func.getResultAttr(unsigned(i), marks::kName))
-      copy.getDefiningOp()->setAttr(marks::kName, name);
-    from.set(copy);
-  }
-}
-
-llvm::Expected<NumberedKernel>
-kernelcommands::readNumbered(const std::string &path,
-                             const KernelOptions &options, bool isForUnits) {
-  auto loaded = load(path, options);
-  if (!loaded)
-    return loaded.takeError();
-  KernelResult unused;
-  if (llvm::Error error = optimizeFor(*loaded, options, unused))
-    return std::move(error);
-  auto chosen = chooseNumbers(*loaded, options);
-  if (!chosen)
-    return chosen.takeError();
-  if (!*chosen)
-    gen::loops::generalizeAll(loaded->func);
-  copyResults(loaded->func);
-  gen::loops::separateParts(loaded->func);
-  NumberedKernel out;
-  mlir::OwningOpRef<mlir::ModuleOp> formats = loaded->module->clone();
-  if (*chosen)
-    if (llvm::Error error = lowerNumbers(*loaded, isForUnits))
-      return std::move(error);
-  auto func = findKernel(*formats);
-  if (!func)
-    return func.takeError();
-  out.formats = {std::move(loaded->context), std::move(formats), *func};
-  out.integerModule = std::move(loaded->module);
-  out.integers = loaded->func;
-  out.signature = std::move(loaded->signature);
-  return out;
-}
-
 rhizome::Result<KernelResult>
 kernelcommands::compileKernel(const KernelRequest &request) {
   KernelResult result;
@@ -350,9 +161,10 @@ kernelcommands::compileKernel(const KernelRequest &request) {
     return fail(loaded.takeError());
   result.inputs = inputNames(loaded->signature);
   result.outputs = outputNames(loaded->signature);
-  if (llvm::Error error = optimizeFor(*loaded, request.options, result))
+  if (llvm::Error error =
+          normalizeKernel(loaded->func, request.options, result))
     return fail(std::move(error));
-  if (llvm::Error error = numbersToCpu(*loaded, request.options))
+  if (llvm::Error error = numbersToCpu(loaded->func, request.options))
     return fail(std::move(error));
   if (request.output != "-") {
     result.package = request.output.empty() ? loaded->signature.name + ".kernel"
@@ -499,9 +311,9 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
   // As written, or with the numbers chosen: what a check compares with.
   mlir::OwningOpRef<mlir::ModuleOp> reference = loaded->module->clone();
   KernelResult ignored;
-  if (llvm::Error error = optimizeFor(*loaded, options, ignored))
+  if (llvm::Error error = normalizeKernel(loaded->func, options, ignored))
     return fail(std::move(error));
-  auto chosen = chooseNumbers(*loaded, options);
+  auto chosen = chooseNumbers(loaded->func, options);
   if (!chosen)
     return fail(chosen.takeError());
   const Signature &signature = loaded->signature;
@@ -512,7 +324,7 @@ kernelcommands::runKernel(const KernelRunRequest &request) {
     return fail(drawn.takeError());
   if (*chosen) {
     reference = loaded->module->clone();
-    if (llvm::Error error = lowerNumbers(*loaded))
+    if (llvm::Error error = lowerNumbers(*loaded->module))
       return fail(std::move(error));
   }
   auto object = objectOf(*loaded, options);
@@ -631,10 +443,11 @@ kernelcommands::embedKernels(const EmbedRequest &request) {
   for (const EmbeddedKernel &one : kernels) {
     KernelResult kernel;
     auto loaded = loadText(one.source, one.name, request.options);
-    llvm::Error error = loaded ? optimizeFor(*loaded, request.options, kernel)
-                               : loaded.takeError();
+    llvm::Error error =
+        loaded ? normalizeKernel(loaded->func, request.options, kernel)
+               : loaded.takeError();
     if (!error)
-      error = numbersToCpu(*loaded, request.options);
+      error = numbersToCpu(loaded->func, request.options);
     if (!error)
       error =
           ofKind(Failure::Kind::Environment,

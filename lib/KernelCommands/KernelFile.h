@@ -12,9 +12,13 @@
 
 namespace rhizome::kernelcommands {
 struct KernelFile {
-  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<mlir::MLIRContext> context; ///< null: it is another's
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp func;
+
+  mlir::MLIRContext *inContext() const {
+    return mlir::func::FuncOp(func).getContext();
+  }
 };
 /// In reals: formats are still annotations.
 llvm::Expected<KernelFile> readKernel(const std::string &path,
@@ -65,6 +69,9 @@ inputsOf(const KernelRunRequest &request, const kernel::Signature &signature,
 /// options.
 inline constexpr const char *kernelOptionsFile = "options.json";
 std::string kernelOptionsText(const KernelOptions &options);
+/// `options` with the values of such a text.
+llvm::Expected<KernelOptions> parseKernelOptions(llvm::StringRef text,
+                                                 KernelOptions options);
 /// `options` with the values from the folder's file.
 llvm::Expected<KernelOptions> readKernelOptions(const std::string &folder,
                                                 KernelOptions options);

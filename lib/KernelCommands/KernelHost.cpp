@@ -478,27 +478,22 @@ static llvm::Error copyShared(PackageWriter &writer, const std::string &name) {
 }
 
 llvm::Error kernelcommands::writeKernelHost(PackageWriter &writer,
-                                            const std::string &path,
-                                            const KernelOptions &options,
+                                            const NumberedKernel &kernel,
                                             const Plan &plan,
                                             std::vector<std::string> &notes) {
-  // Building the unit has changed its nests for the FPGA.
-  auto kernel = readNumbered(path, options);
-  if (!kernel)
-    return kernel.takeError();
-  gen::loops::KernelParts parts = gen::loops::partsOf(kernel->integers);
-  const Borders borders = BorderFinder(*kernel, parts).find();
+  gen::loops::KernelParts parts = gen::loops::partsOf(kernel.integers);
+  const Borders borders = BorderFinder(kernel, parts).find();
   auto without = [&](const std::string &why) {
     notes.push_back("the package has no host for OpenCL: " + why);
     return llvm::Error::success();
   };
   if (!borders.obstacle.empty())
     return without(borders.obstacle);
-  const HostWriter texts(*kernel, borders, plan);
+  const HostWriter texts(kernel, borders, plan);
   if (texts.isMixed())
     return without("what stays is also read for each element");
   const std::string &name = plan.kernel->name;
-  auto object = compileWords(kernel->integers, name + "_words", parts.inputs,
+  auto object = compileWords(kernel.integers, name + "_words", parts.inputs,
                              parts.outputs, {kCpu});
   if (!object)
     return object.takeError();

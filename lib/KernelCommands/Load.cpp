@@ -8,8 +8,8 @@
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Support/Failures.h"
-#include "rhizome/Support/Names.h"
 #include "rhizome/Support/Files.h"
+#include "rhizome/Support/Names.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -52,6 +52,15 @@ static std::string freeSymbol(mlir::ModuleOp module, std::string name) {
   return wanted;
 }
 
+/// Nothing is loaded yet, in a context of its own unless one is given.
+static Loaded emptyIn(mlir::MLIRContext *context) {
+  Loaded loaded;
+  if (!context)
+    loaded.own = std::make_unique<mlir::MLIRContext>();
+  loaded.context = context ? context : loaded.own.get();
+  return loaded;
+}
+
 static llvm::Error finish(Loaded &loaded) {
   auto func = findKernel(*loaded.module);
   if (!func)
@@ -60,8 +69,8 @@ static llvm::Error finish(Loaded &loaded) {
   // The kernel's name becomes that of files, functions and symbols.
   if (std::string name = kernelName(func->getSymName());
       name != func->getSymName()) {
-    mlir::StringAttr free = mlir::StringAttr::get(
-        loaded.context.get(), freeSymbol(*loaded.module, name));
+    mlir::StringAttr free =
+        mlir::StringAttr::get(loaded.context, freeSymbol(*loaded.module, name));
     if (failed(mlir::SymbolTable::replaceAllSymbolUses(*func, free,
                                                        *loaded.module)))
       return textError("the kernel calls itself");
@@ -76,8 +85,9 @@ static llvm::Error finish(Loaded &loaded) {
 
 llvm::Expected<Loaded> kernelcommands::loadText(const Source &source,
                                                 const std::string &name,
-                                                const KernelOptions &options) {
-  Loaded loaded;
+                                                const KernelOptions &options,
+                                                mlir::MLIRContext *context) {
+  Loaded loaded = emptyIn(context);
   Diagnostics diagnostics(source);
   auto program =
       parseProgram(source, {name, options.cfdlangCompat}, diagnostics);
@@ -103,14 +113,15 @@ static bool staysWithin(mlir::ModuleOp module) {
 }
 
 static llvm::Expected<Loaded> loadMlir(const std::string &path,
-                                       const std::string &text) {
+                                       const std::string &text,
+                                       mlir::MLIRContext *context) {
   if (llvm::Error error = checkMlirText(text))
     return textError(path + ": " + llvm::toString(std::move(error)));
-  Loaded loaded;
+  Loaded loaded = emptyIn(context);
   loadForeignDialects(*loaded.context);
   PlacedDiagnostics diagnostics(*loaded.context);
   loaded.module =
-      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context.get(), path);
+      mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context, path);
   if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
     return textError(path + " is not a module that can be used:\n" +
                      diagnostics.text());
@@ -131,14 +142,15 @@ std::string kernelcommands::sourceOf(const std::string &path) {
 }
 
 llvm::Expected<Loaded> kernelcommands::load(const std::string &path,
-                                            const KernelOptions &options) {
+                                            const KernelOptions &options,
+                                            mlir::MLIRContext *context) {
   auto text = readText(path);
   if (!text)
     return ofKind(Failure::Kind::Input,
                   textError(llvm::toString(text.takeError()) +
                             "\n  remedy: check the path"));
   if (importer::isMlir(*text))
-    return loadMlir(path, *text);
+    return loadMlir(path, *text, context);
   return loadText({path, *text}, kernelName(llvm::sys::path::stem(path)),
-                  options);
+                  options, context);
 }

@@ -15,8 +15,8 @@
 namespace rhizome::kernelcommands {
 /// A kernel in memory.
 struct Loaded {
-  std::unique_ptr<mlir::MLIRContext> context =
-      std::make_unique<mlir::MLIRContext>();
+  std::unique_ptr<mlir::MLIRContext> own; ///< null: the context is a caller's
+  mlir::MLIRContext *context = nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp func;
   kernel::Signature signature;
@@ -24,13 +24,16 @@ struct Loaded {
 
 /// The kernel's file: itself, or the one in a folder.
 std::string sourceOf(const std::string &path);
-/// A kernel from its file, in any notation. A failure has the places in it.
+/// A kernel from its file, in any notation, in a context of its own unless one
+/// is given. A failure has the places in it.
 llvm::Expected<Loaded> load(const std::string &path,
-                            const KernelOptions &options);
+                            const KernelOptions &options,
+                            mlir::MLIRContext *context = nullptr);
 /// A kernel in the language from text.
 llvm::Expected<Loaded> loadText(const kernel::Source &source,
                                 const std::string &name,
-                                const KernelOptions &options);
+                                const KernelOptions &options,
+                                mlir::MLIRContext *context = nullptr);
 
 /// Collects what MLIR says as long as it lives:
 /// "kernel.mlir:3:8: error: …", as mistakes in the language are shown.

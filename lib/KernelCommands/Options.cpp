@@ -31,15 +31,11 @@ std::string kernelcommands::kernelOptionsText(const KernelOptions &options) {
 }
 
 llvm::Expected<KernelOptions>
-kernelcommands::readKernelOptions(const std::string &folder,
-                                  KernelOptions options) {
-  std::string path = folder + "/" + kernelOptionsFile;
-  auto text = readFile(path);
-  if (!text)
-    return text.takeError();
-  auto value = parseJson(*text);
+kernelcommands::parseKernelOptions(llvm::StringRef text,
+                                   KernelOptions options) {
+  auto value = parseJson(text);
   if (!value)
-    return textError(path + ": " + llvm::toString(value.takeError()));
+    return value.takeError();
   const llvm::json::Object *object = value->getAsObject();
   auto flag = [&](llvm::StringRef key, bool &to) {
     auto found = object ? object->getBoolean(key) : std::nullopt;
@@ -52,14 +48,27 @@ kernelcommands::readKernelOptions(const std::string &folder,
       !flag("keep_order", options.keepOrder) || !flag("gemm", options.gemm) ||
       !flag("saturate", options.numbers.saturate) ||
       !flag("fused", options.numbers.fused) || !rounding)
-    return textError(path + " does not hold a kernel's options; remedy: " +
-                     "compile the kernel again");
+    return textError("it does not hold a kernel's options; remedy: compile the "
+                     "kernel again");
   options.numbers.rounding = *rounding;
   if (auto format = object->getString("numbers")) {
     std::string error;
     options.numbers.format = numeric::Format::parse(format->str(), error);
     if (!options.numbers.format)
-      return textError(path + ": " + error);
+      return textError(error);
   }
   return options;
+}
+
+llvm::Expected<KernelOptions>
+kernelcommands::readKernelOptions(const std::string &folder,
+                                  KernelOptions options) {
+  const std::string path = folder + "/" + kernelOptionsFile;
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto read = parseKernelOptions(*text, std::move(options));
+  if (!read)
+    return textError(path + ": " + llvm::toString(read.takeError()));
+  return read;
 }

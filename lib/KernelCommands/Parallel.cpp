@@ -29,6 +29,13 @@ std::optional<NestCopies> kernelcommands::parseCopies(llvm::StringRef text) {
   return out;
 }
 
+std::string kernelcommands::textOf(const NestCopies &copies) {
+  std::string text = copies.nest;
+  for (auto [i, n] : llvm::enumerate(copies.copies))
+    text += (i ? "x" : "=") + std::to_string(n);
+  return text;
+}
+
 /// True if the terms of a nest's sum may be added in another order.
 static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
   if (!isSum(nest))
@@ -102,7 +109,7 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
       (goal->kind != explore::Goal::Kind::MinResources || goal->isBounded());
   if (!isServed && request.copies.empty())
     return std::vector<ParallelKernel>{{request.options, {}}};
-  kernel.formats.context->loadDialect<rtl::RtlDialect>();
+  kernel.formats.inContext()->loadDialect<rtl::RtlDialect>();
   auto formats = matchingFormats(kernel);
   gen::loops::KernelParts parts = gen::loops::partsOf(kernel.integers);
   std::vector<unsigned> numbers; ///< of the nests that are sums, among all sums

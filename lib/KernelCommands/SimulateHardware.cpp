@@ -107,7 +107,7 @@ static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
   for (auto [on, in] : matchingFormats(kernel))
     onIntegers[in] = on;
   std::string problem;
-  ScopedDiagnosticHandler handler(kernel.formats.context.get(),
+  ScopedDiagnosticHandler handler(kernel.formats.inContext(),
                                   [&](mlir::Diagnostic &diagnostic) {
                                     problem += "\n" + diagnostic.str();
                                     return success();

@@ -27,7 +27,7 @@ using namespace rhizome::deploy;
 
 /// The text of a module with the model's tasks, the network that they were
 /// merged into, and the functions of nodes, node names included.
-std::string Compilation::printModel() {
+std::string NetworkCompilation::printModel() {
   OwningOpRef<ModuleOp> model = ModuleOp::create(module.getLoc());
   for (const char *name : {flow::kInputs, flow::kOutputs, flow::kStates,
                            flow::kTasks, marks::kQuantizers.data()})
@@ -76,7 +76,9 @@ std::string pipeline::packageOf(const CompileRequest &request) {
                                 : request.output;
 }
 
-llvm::Expected<llvm::json::Object> Compilation::analysis() {
+std::string NetworkCompilation::target() const { return packageOf(request); }
+
+llvm::Expected<llvm::json::Object> NetworkCompilation::analysis() {
   return analysisOf(network(), plan->model, analyzedOf(targets, *built));
 }
 
@@ -102,7 +104,7 @@ pipeline::boardProjectOf(const Plan &plan, const PlannedNode &node,
 }
 
 /// What every node's folder holds.
-llvm::Error Compilation::writeNodes(PackageWriter &writer) {
+llvm::Error NetworkCompilation::writeNodes(PackageWriter &writer) {
   auto run = built->nodes.begin();
   auto recorded = planOp().getBody().getOps<flow::NodeOp>().begin();
   for (PlannedNode &node : plan->nodes) {
@@ -159,14 +161,14 @@ llvm::Error Compilation::writeNodes(PackageWriter &writer) {
 
 /// The conversions at the model's border: of one device at its ports, of
 /// several at the client's.
-void Compilation::fillHost() {
+void NetworkCompilation::fillHost() {
   const bool isOne = plan->channels.empty() && plan->nodes.size() == 1;
   plan->host = hostSectionOf(
       module, isOne ? plan->nodes.front().inputs : hostPorts(network(), false),
       isOne ? plan->nodes.front().outputs : hostPorts(network(), true));
 }
 
-llvm::Error Compilation::write(PackageWriter &writer) {
+llvm::Error NetworkCompilation::write(PackageWriter &writer) {
   if (llvm::Error error = writeNodes(writer))
     return error;
   if (llvm::Error error = writer.writeFile("model/network.mlir", printModel()))
@@ -198,7 +200,7 @@ llvm::Error Compilation::write(PackageWriter &writer) {
   return writer.commit();
 }
 
-Status Compilation::package() {
+Status NetworkCompilation::package() {
   std::string target = packageOf(request);
   auto writer = PackageWriter::create(target);
   if (!writer)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One network on its way through the phases: the module, and what was made of
-// it already, so that nothing is built twice. All that a later phase needs is
-// in the module too, once it is complete; what stands here saves time and
-// memory.
+// One network, or one kernel, on its way through the phases: the module, and
+// what was made of it already, so that nothing is built twice. All that a later
+// phase needs is in the module too, once it is complete; what stands here saves
+// time and memory.
 #pragma once
 
 #include "rhizome/Dialect/Flow/Plan.h"
@@ -16,31 +16,58 @@
 namespace rhizome::pipeline {
 class Compilation {
 public:
-  /// `module` is empty, or what `request.from` leaves. It stays the caller's.
-  Compilation(CompileRequest request, mlir::ModuleOp module);
-  ~Compilation();
+  /// Of a network or a kernel: what the module holds, or, if it is empty, the
+  /// request's file. `module` is what `request.from` leaves; it stays the
+  /// caller's.
+  static std::unique_ptr<Compilation> of(CompileRequest request,
+                                         mlir::ModuleOp module);
+  virtual ~Compilation() = default;
   Compilation(const Compilation &) = delete;
   Compilation &operator=(const Compilation &) = delete;
 
   /// Takes over what the module records, and finds devices and goal. First.
-  Status begin();
+  virtual Status begin() = 0;
   /// One phase, with its verifier.
   Status run(Phase phase);
 
-  const CompileRequest &settings() const { return request; }
+  /// Where the package goes; "" if that is not known before `import`.
+  virtual std::string target() const = 0;
   /// What is told of it, the plan included once there is one.
-  CompileResult take();
+  virtual CompileResult take() = 0;
   /// Of the plan: needs and roofs. After `explore`.
-  llvm::Expected<llvm::json::Object> analysis();
+  virtual llvm::Expected<llvm::json::Object> analysis() = 0;
   /// Enters in the module what a compile in one go keeps beside it.
-  void complete();
+  virtual void complete() {}
   /// The module, complete, with all names, as a file of its own.
   std::string text();
 
-private:
+protected:
+  Compilation(CompileRequest request, mlir::ModuleOp module);
   CompileRequest request;
   mlir::ModuleOp module;
   model::DiagnosticText diagnostics;
+
+  virtual Status perform(Phase phase) = 0;
+  /// Enters the settings that later phases need.
+  virtual void record(Phase done) {}
+};
+
+class NetworkCompilation : public Compilation {
+public:
+  NetworkCompilation(CompileRequest request, mlir::ModuleOp module)
+      : Compilation(std::move(request), module) {}
+  ~NetworkCompilation() override;
+  Status begin() override;
+  std::string target() const override;
+  CompileResult take() override;
+  llvm::Expected<llvm::json::Object> analysis() override;
+  void complete() override;
+
+protected:
+  Status perform(Phase phase) override;
+  void record(Phase done) override;
+
+private:
   planbuild::Targets targets;
   std::string goalText; ///< what `goal` was parsed from
   explore::Goal goal;

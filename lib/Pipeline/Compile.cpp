@@ -22,6 +22,7 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 using namespace rhizome::model;
+using kernelcommands::holdsKernel;
 
 std::string pipeline::faultOfGoal(llvm::StringRef text) {
   std::string fault;
@@ -29,15 +30,21 @@ std::string pipeline::faultOfGoal(llvm::StringRef text) {
   return fault;
 }
 
-/// The module of --compile-from, as its phase leaves it.
-static Result<OwningOpRef<ModuleOp>>
-readModule(MLIRContext &context, const std::string &path, Phase from) {
+/// The module of --compile-from, as its phase leaves it; options that it does
+/// not take are refused first.
+static Result<OwningOpRef<ModuleOp>> readModule(MLIRContext &context,
+                                                const CompileRequest &request) {
+  const std::string &path = request.model.path;
+  const Phase from = *request.from;
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return Failure(Failure::Kind::Input, llvm::toString(bytes.takeError()));
   DiagnosticText diagnostics(&context);
   auto module =
       parseSourceString<ModuleOp>(*bytes, ParserConfig(&context), path);
+  if (module)
+    if (Status given = checkGiven(request, holdsKernel(*module)); !given)
+      return given.failure();
   if (module && succeeded(osa::verifyResources(*module)) &&
       succeeded(verifyAfter(from, *module)))
     return module;
@@ -60,40 +67,36 @@ static llvm::Error writeWhole(const std::string &path, llvm::StringRef text) {
 static Result<CompileResult> compileOrExplore(const CompileRequest &request,
                                               Phase last, bool write) {
   auto start = std::chrono::steady_clock::now();
-  if (Status given = checkGiven(request); !given)
+  if (Status given = checkPhases(request); !given)
     return given.failure();
-  // In vain is no work done.
-  if (write && last == Phase::Package && !request.from)
-    if (llvm::Error error = PackageWriter::check(packageOf(request)))
-      return Failure(Failure::Kind::Environment,
-                     llvm::toString(std::move(error)));
   MLIRContext context;
   loadDialects(context);
   context.loadDialect<flow::FlowDialect, rtl::RtlDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
   if (request.from) {
-    auto read = readModule(context, request.model.path, *request.from);
+    auto read = readModule(context, request);
     if (!read)
       return read.failure();
     module = std::move(*read);
   }
-  Compilation compilation(request, *module);
-  if (Status begun = compilation.begin(); !begun)
+  auto compilation = Compilation::of(request, *module);
+  if (Status begun = compilation->begin(); !begun)
     return begun.failure();
-  if (write && last == Phase::Package && request.from)
-    if (llvm::Error error =
-            PackageWriter::check(packageOf(compilation.settings())))
+  // In vain is no work done.
+  const std::string target = compilation->target();
+  if (write && last == Phase::Package && !target.empty())
+    if (llvm::Error error = PackageWriter::check(target))
       return Failure(Failure::Kind::Environment,
                      llvm::toString(std::move(error)));
   std::optional<Phase> phase =
       request.from ? next(*request.from) : Phase::Import;
   for (; phase && *phase <= last; phase = next(*phase))
-    if (Status done = compilation.run(*phase); !done) {
+    if (Status done = compilation->run(*phase); !done) {
       Failure failure = std::move(done.failure());
       // What explore tells of the nearest plan too.
       if (auto *nearest = std::any_cast<CompileResult>(&failure.detail);
           nearest && !nearest->plan.nodes.empty() && !write) {
-        if (auto found = compilation.analysis())
+        if (auto found = compilation->analysis())
           nearest->analysis = std::move(*found);
         else
           llvm::consumeError(found.takeError());
@@ -102,7 +105,7 @@ static Result<CompileResult> compileOrExplore(const CompileRequest &request,
     }
   llvm::json::Object analysis;
   if (!write) {
-    auto found = compilation.analysis();
+    auto found = compilation->analysis();
     if (!found)
       return Failure(Failure::Kind::Environment,
                      llvm::toString(found.takeError()));
@@ -110,8 +113,8 @@ static Result<CompileResult> compileOrExplore(const CompileRequest &request,
   }
   std::string text;
   if (write && last != Phase::Package)
-    text = compilation.text();
-  CompileResult result = compilation.take();
+    text = compilation->text();
+  CompileResult result = compilation->take();
   result.analysis = std::move(analysis);
   if (!text.empty() && !request.output.empty() && request.output != "-") {
     if (llvm::Error error = writeWhole(request.output, text))

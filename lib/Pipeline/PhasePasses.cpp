@@ -44,11 +44,11 @@ public:
     }
     std::optional<Failure> problem;
     {
-      Compilation compilation(request, getOperation());
-      Status status = compilation.begin();
+      auto compilation = Compilation::of(request, getOperation());
+      Status status = compilation->begin();
       if (status)
-        status = compilation.run(phase);
-      compilation.complete();
+        status = compilation->run(phase);
+      compilation->complete();
       if (!status)
         problem = status.failure();
     }

@@ -10,6 +10,8 @@
 #include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Import/Kernel/Ir.h"
+#include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/Support/Names.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,21 +20,25 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::pipeline;
 using namespace rhizome::planbuild;
+using kernelcommands::holdsKernel;
 
 static constexpr PhaseInfo kPhases[] = {
     {Phase::Import, "import",
-     "Read the model's file into @main, on real numbers."},
+     "Read the model's or the kernel's file, on real numbers."},
     {Phase::Normalize, "normalize",
-     "Move quantizers and padding to where they cost least."},
+     "Move quantizers and padding to where they cost least; do a kernel's "
+     "algebra."},
     {Phase::Quantize, "quantize",
      "Give a float model quantizers, from calibration data or a number "
-     "format."},
+     "format; give a kernel its number formats."},
     {Phase::Integerize, "integerize",
-     "Turn what the FPGA computes into @network, on integers, exactly."},
+     "Turn what the FPGA computes into @network, on integers, exactly; "
+     "separate a kernel's loop nests."},
     {Phase::Explore, "explore",
      "Choose what builds each operation and which device holds it: flow.plan."},
     {Phase::Build, "build",
-     "Build the plan's designs of actors and streams, with their timing."},
+     "Build the plan's designs of actors and streams, or a kernel's unit, "
+     "with their timing."},
     {Phase::Lower, "lower", "Turn designs into modules of RTL."},
     {Phase::Emit, "emit", "Print the modules as SystemVerilog."},
     {Phase::Package, "package",
@@ -69,6 +75,36 @@ static func::FuncOp networkOf(ModuleOp module) {
   return module.lookupSymbol<func::FuncOp>("network");
 }
 
+/// C8; with `files` C9 too, of one module of RTL.
+static LogicalResult verifyRtl(ModuleOp holder, bool files) {
+  auto top = holder->getAttrOfType<StringAttr>(marks::kTop);
+  if (!top || !holder.lookupSymbol<rtl::ModuleOp>(top.getValue()))
+    return holder.emitOpError("C8: does not name its top module");
+  llvm::StringSet<> written;
+  for (auto file : holder.getOps<rtl::FileOp>())
+    written.insert(file.getName());
+  if (files)
+    for (auto part : holder.getOps<rtl::ModuleOp>())
+      if (!written.contains(legalName(part.getSymName()) + ".sv"))
+        return part.emitOpError("C9: has no file");
+  return success();
+}
+
+/// C2, of a kernel.
+static LogicalResult verifyKernel(ModuleOp module) {
+  if (auto found = kernel::findKernel(module); !found)
+    return module.emitError("C2: ") << llvm::toString(found.takeError());
+  return success();
+}
+
+/// C8; with `files` C9 too, of a kernel: the module of its only node.
+static LogicalResult verifyUnit(ModuleOp module, bool files) {
+  auto holder = module.lookupSymbol<ModuleOp>(kernelcommands::kUnitRtl);
+  if (!holder)
+    return module.emitError("C8: has no RTL of the kernel's unit");
+  return verifyRtl(holder, files);
+}
+
 /// C1.
 static LogicalResult verifyFunctions(ModuleOp module) {
   for (Operation &op : *module.getBody())
@@ -79,6 +115,8 @@ static LogicalResult verifyFunctions(ModuleOp module) {
 
 /// C2.
 static LogicalResult verifyModel(ModuleOp module) {
+  if (holdsKernel(module))
+    return verifyKernel(module);
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if ((!main || main.isExternal()) && !networkOf(module) &&
       !flow::hasTasks(module))
@@ -153,17 +191,10 @@ static LogicalResult verifyLowered(ModuleOp module, bool files) {
       if (!name && node.getRtl())
         continue; // it has no link
       auto holder = name ? module.lookupSymbol<ModuleOp>(*name) : ModuleOp();
-      auto top = holder ? holder->getAttrOfType<StringAttr>(marks::kTop)
-                        : StringAttr();
-      if (!top || !holder.lookupSymbol<rtl::ModuleOp>(top.getValue()))
+      if (!holder)
         return node.emitOpError("C8: does not name its RTL, with a top module");
-      llvm::StringSet<> written;
-      for (auto file : holder.getOps<rtl::FileOp>())
-        written.insert(file.getName());
-      if (files)
-        for (auto part : holder.getOps<rtl::ModuleOp>())
-          if (!written.contains(legalName(part.getSymName()) + ".sv"))
-            return part.emitOpError("C9: has no file");
+      if (failed(verifyRtl(holder, files)))
+        return failure();
     }
   return success();
 }
@@ -175,12 +206,17 @@ LogicalResult pipeline::verifyAfter(Phase phase, ModuleOp module) {
     return failure(
         failed(verifyModel(module)) ||
         (phase == Phase::Quantize && failed(verifyQuantized(module))));
-  if (failed(verifyIntegers(module)))
+  const bool isKernel = holdsKernel(module);
+  if (failed(isKernel ? verifyKernel(module) : verifyIntegers(module)))
     return failure();
   if (phase == Phase::Integerize)
     return success();
   if (phase == Phase::Explore)
     return verifyPlan(module);
+  if (isKernel)
+    return phase == Phase::Build
+               ? verifyPlan(module)
+               : verifyUnit(module, /*files=*/phase > Phase::Lower);
   if (failed(verifyBuilt(module)))
     return failure();
   if (phase == Phase::Build)

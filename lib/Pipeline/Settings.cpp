@@ -11,10 +11,14 @@ using namespace rhizome::pipeline;
 using namespace rhizome::model;
 
 namespace {
+/// What an option is for.
+enum class Of { Both, Networks, Kernels };
+
 /// An option and the last phase at which it acts.
 struct OptionPhase {
   llvm::StringLiteral option;
   Phase last;
+  Of of = Of::Networks;
 };
 } // namespace
 
@@ -34,19 +38,42 @@ static constexpr OptionPhase kOptions[] = {
     {"--bits", Phase::Quantize},
     {"--max-loss", Phase::Quantize},
     {"--min-snr", Phase::Quantize},
-    {"--device", Phase::Explore},
-    {"--board", Phase::Explore},
-    {"--cluster", Phase::Explore},
-    {"--clock-mhz", Phase::Explore},
+    {"--device", Phase::Explore, Of::Both},
+    {"--board", Phase::Explore, Of::Both},
+    {"--cluster", Phase::Explore, Of::Both},
+    {"--clock-mhz", Phase::Explore, Of::Both},
     {"--border", Phase::Explore},
-    {"--goal", Phase::Explore},
+    {"--goal", Phase::Explore, Of::Both},
     {"--max-nodes", Phase::Explore},
     {"--steer", Phase::Explore},
-    {"--plan", Phase::Explore},
+    {"--plan", Phase::Explore, Of::Both},
     {"--accept-nearest", Phase::Explore},
+    {"--weights", Phase::Explore},
+    {"--fifos", Phase::Explore},
+    {"--state-home", Phase::Explore},
+    {"--hide-states", Phase::Explore},
+    {"--cpu-object", Phase::Package},
+    {"--object-cpu", Phase::Package},
+    {"--golden", Phase::Package},
+    {"--input", Phase::Package},
+    {"--bitstream", Phase::Package},
+    {"--cfdlang-compat", Phase::Import, Of::Kernels},
+    {"--keep-order", Phase::Import, Of::Kernels},
+    {"--gemm", Phase::Normalize, Of::Kernels},
+    {"--numbers", Phase::Quantize, Of::Kernels},
+    {"--rounding", Phase::Quantize, Of::Kernels},
+    {"--saturate", Phase::Quantize, Of::Kernels},
+    {"--fused", Phase::Quantize, Of::Kernels},
+    {"--stages", Phase::Explore, Of::Kernels},
+    {"--resident", Phase::Explore, Of::Kernels},
+    {"--lanes", Phase::Explore, Of::Kernels},
+    {"--words", Phase::Explore, Of::Kernels},
+    {"--system", Phase::Explore, Of::Kernels},
+    {"--units", Phase::Explore, Of::Kernels},
+    {"--copies", Phase::Explore, Of::Kernels},
 };
 
-Status pipeline::checkGiven(const CompileRequest &request) {
+Status pipeline::checkPhases(const CompileRequest &request) {
   if (request.from && request.to && *request.to <= *request.from)
     return Failure(Failure::Kind::Usage,
                    std::string("--compile-to ") + infoOf(*request.to).name +
@@ -57,16 +84,27 @@ Status pipeline::checkGiven(const CompileRequest &request) {
     return Failure(Failure::Kind::Usage,
                    "--compile-from package: no phase follows",
                    "'rhizome simulate' and others take the package");
-  if (!request.from)
-    return Done();
-  for (const OptionPhase &entry : kOptions)
-    if (entry.last <= *request.from && request.isGiven(entry.option))
+  return Done();
+}
+
+Status pipeline::checkGiven(const CompileRequest &request, bool isKernel) {
+  for (const OptionPhase &entry : kOptions) {
+    if (!request.isGiven(entry.option))
+      continue;
+    if (entry.of == (isKernel ? Of::Networks : Of::Kernels))
+      return Failure(Failure::Kind::Usage,
+                     entry.option.str() + ": '" + request.model.path +
+                         "' holds a " + (isKernel ? "kernel" : "network") +
+                         ", which does not take it",
+                     "leave it out");
+    if (entry.last <= *request.from)
       return Failure(Failure::Kind::Usage,
                      entry.option.str() + " acts in the phase '" +
                          infoOf(entry.last).name +
                          "' for the last time; what --compile-from " +
                          infoOf(*request.from).name + " takes has passed it",
                      "give it to the compile that begins before");
+  }
   return Done();
 }
 
@@ -127,6 +165,10 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
     if (!value.empty())
       list.set(name, b.getStringAttr(value));
   };
+  auto texts = [&](const char *name, const std::vector<std::string> &values) {
+    if (!values.empty())
+      list.set(name, b.getStrArrayAttr(llvm::to_vector_of<StringRef>(values)));
+  };
   text("model", modelNameOf(request));
   text("device", request.device);
   text("board", request.board);
@@ -142,6 +184,12 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
       list.set("max_nodes", b.getI64IntegerAttr(*request.maxNodes));
     if (request.acceptNearest)
       list.set("accept_nearest", b.getUnitAttr());
+    texts("weights", request.weights);
+    texts("fifos", request.fifos);
+    if (request.stateHome != "auto")
+      text("state_home", request.stateHome);
+    if (request.hideStates)
+      list.set("hide_states", b.getUnitAttr());
   }
   if (done < Phase::Quantize) {
     if (request.model.numberFormat)
@@ -197,6 +245,14 @@ public:
     if (!attr)
       return wrong(entry, "a string");
     value = attr.str();
+    return true;
+  }
+  bool texts(NamedAttribute entry, std::vector<std::string> &values) {
+    auto list = dyn_cast<ArrayAttr>(entry.getValue());
+    if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
+      return wrong(entry, "a list of strings");
+    for (Attribute value : list)
+      values.push_back(cast<StringAttr>(value).str());
     return true;
   }
   bool whole(NamedAttribute entry, int64_t &value) {
@@ -344,6 +400,10 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
   auto text = [&](bool isGiven, std::string &value) {
     return reader.text(entry, isGiven ? other : value);
   };
+  auto texts = [&](bool isGiven, std::vector<std::string> &value) {
+    std::vector<std::string> none;
+    return reader.texts(entry, isGiven ? none : value);
+  };
   if (name == "model")
     return reader.text(entry, request.name);
   if (name == "device")
@@ -388,6 +448,16 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
     request.acceptNearest = true;
     return isa<UnitAttr>(entry.getValue()) || reader.wrong(entry, "a flag");
   }
+  if (name == "hide_states") {
+    request.hideStates = true;
+    return isa<UnitAttr>(entry.getValue()) || reader.wrong(entry, "a flag");
+  }
+  if (name == "state_home")
+    return text(request.isGiven("--state-home"), request.stateHome);
+  if (name == "weights")
+    return texts(request.isGiven("--weights"), request.weights);
+  if (name == "fifos")
+    return texts(request.isGiven("--fifos"), request.fifos);
   // How numbers are rounded is said whole or not at all.
   ModelRequest ignored;
   ModelRequest &model =

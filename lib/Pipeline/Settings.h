@@ -25,7 +25,9 @@ Status readSettings(mlir::ModuleOp module, CompileRequest &request);
 /// remains.
 std::optional<std::string> waitingFormat(mlir::ModuleOp module);
 
+/// Refuses phases that do not follow each other.
+Status checkPhases(const CompileRequest &request);
 /// Refuses options that come after the last phase at which they have an effect,
-/// or that need the package of a compile that stops before it.
-Status checkGiven(const CompileRequest &request);
+/// and those that are not for what the module holds.
+Status checkGiven(const CompileRequest &request, bool isKernel);
 } // namespace rhizome::pipeline

@@ -16,3 +16,15 @@ module @phase_c1 {
 // expected-error@+1 {{C2: has neither @main nor @network}}
 module @phase_c2 {
 }
+
+// -----
+
+// expected-error@+1 {{C2: the module holds several functions; mark one with the attribute rhizome.kernel}}
+module @phase_c2_kernel attributes {rhizome.compile = {kernel = {source = ""}}} {
+  func.func @one(%x: tensor<4xf64>) -> tensor<4xf64> {
+    return %x : tensor<4xf64>
+  }
+  func.func @other(%x: tensor<4xf64>) -> tensor<4xf64> {
+    return %x : tensor<4xf64>
+  }
+}

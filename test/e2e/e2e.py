@@ -167,6 +167,7 @@ SUITES = {
     "strangers-models": strangers.models,
     "strangers-live": strangers.live,   # SECONDS
     "phases": phases.phases,
+    "kernel-phases": phases.kernel_phases,
     "phases-examples": phases.phases_examples,
     "plans": plans.plans,
     "precision": precision.precision,

@@ -801,8 +801,6 @@ def kernel_refusals(suite):
                     f"{path.name} {options}: lacks {missing}: {result.err}",
                     result.command)
 
-    refuse("helmholtz.cfd", (*fixed, "--compile-to", "explore"),
-           "a kernel is compiled at once", "leave it out")
     # What cannot be read is told before the options that it might take.
     odd = suite.work / "odd.mlir"
     odd.write_text("func.func @f(%a: tensor<4xf32> {rhizome.nmae = \"a\"}) -> "

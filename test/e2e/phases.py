@@ -157,6 +157,119 @@ def phases(suite):
                 result.command)
 
 
+FIXED = ("--numbers", "fixed<8,24>", "--device", "xcu280")
+# Formats, stages, copies with another order of sums, lanes and systems.
+KERNELS = [
+    ("helmholtz.cfd", (*FIXED, "--stages", "3", "--resident", "S")),
+    ("gradient.cfd", (*FIXED, "--goal", "throughput=1000000/s")),
+    ("heat.cfd", ("--numbers", "float<6,9>", "--device", "xck26", "--lanes",
+                  "2", "--words", "2")),
+    ("heat.cfd", (*FIXED, "--system", "--units", "2", "--stages", "1")),
+    ("gradient.cfd", ("--numbers", "fixed<16,16>", "--saturate", "--board",
+                    "kv260")),
+]
+
+
+def kernel_edited(suite, module):
+    """The plan of a kernel, changed by hand."""
+    text, package = module.read_text(), suite.work / "edited.rhz"
+
+    def take(before, after):
+        (suite.work / "edited.mlir").write_text(text.replace(before, after, 1))
+        return gone_on(suite, "explore", suite.work / "edited.mlir", package)
+
+    result = take("loops/unit?stages=3", "loops/unit?stages=2")
+    plan = json.loads((package / "plan.json").read_text()) if (
+        result.status == 0) else {"kernel": {"choice": {}}}
+    suite.check(plan["kernel"]["choice"].get("stages") == 2,
+                "an edited number of stages is built", result.command)
+    result = suite.run("simulate", package, "-n", "3", "--json")
+    suite.check(result.status == 0 and result.json["mismatches"] == 0,
+                "and computes the same", result.command)
+    for before, after in (("loops/unit?stages=3", "loops/unit?stages=99999"),
+                          ("loops/unit?stages=3", "stream/unit?stages=3"),
+                          ("resident=0", "resident=7"),
+                          ("borders=1-1", "borders=x-1"),
+                          ("loops/nest", "loops/net")):
+        result = take(before, after)
+        suite.check(result.status == 1 and "'loops'" in result.err,
+                    f"{after} is refused: {result.err}", result.command)
+
+
+def kernel_phases(suite):
+    """Kernels that become hardware, stopped after every phase."""
+    for name, options in KERNELS:
+        every_phase(suite, EXAMPLES / "kernels" / name, options,
+                    f"{name} {' '.join(map(str, options[2:]))}")
+    # From phase to phase, each in its own process, and as passes.
+    kernel, options = EXAMPLES / "kernels" / KERNELS[0][0], KERNELS[0][1]
+    for phase in NAMES[:-1]:
+        stopped_at(suite, phase, kernel, options, suite.work / f"{phase}.mlir")
+    opt = suite.rhizome.parent / "rhizome-opt"
+    for before, phase in zip(NAMES, NAMES[1:-1]):
+        module = suite.work / f"{before}.mlir"
+        direct = (suite.work / f"{phase}.mlir").read_text()
+        result = suite.run("compile", module, "--compile-from", before,
+                           "--compile-to", phase)
+        suite.check(result.status == 0 and result.out == direct,
+                    f"{before} to {phase} gives what one go has there",
+                    result.command)
+        done = subprocess.run([opt, module, f"--rhizome-{phase}",
+                               "--mlir-print-debuginfo"], capture_output=True,
+                              text=True)
+        suite.check(done.returncode == 0,
+                    f"--rhizome-{phase}: {done.stderr[:300]}")
+    integers = suite.work / "integerize.mlir"
+    refused = [
+        ("explore", ("--stages", "2"), 2, "--stages acts in the phase"),
+        ("integerize", ("--numbers", "half"), 2, "--numbers acts in the phase"),
+        ("integerize", ("--steer", integers), 2, "holds a kernel"),
+        ("integerize", ("--cluster", "ku060x2"), 2, "built for one device"),
+        ("integerize", ("--device", "xck27"), 2, "xck26"),
+        ("integerize", ("--units", "2"), 2, "say --system"),
+        ("build", (), 1, "is not what the phase 'lower' leaves"),
+    ]
+    for phase, more, status, words in refused:
+        at = "lower" if phase == "build" else phase
+        result = suite.run("compile", suite.work / f"{phase}.mlir",
+                           "--compile-from", at, *more, "-o",
+                           suite.work / "none.rhz")
+        suite.check(result.status == status and words in result.err and
+                    not (suite.work / "none.rhz").exists(),
+                    f"{more or phase} is refused: {result.err}",
+                    result.command)
+    # Given options take precedence; what is not given is as recorded.
+    result = suite.run("compile", integers, "--compile-from", "integerize",
+                       "--device", "xck26", "--stages", "1", "-o",
+                       suite.work / "other.rhz")
+    plan = json.loads((suite.work / "other.rhz/plan.json").read_text())
+    choice = plan["kernel"]["choice"]
+    suite.check(plan["device"] == "xck26" and choice["stages"] == 1 and
+                choice["residents"] == ["S"], "another device and stages, the "
+                "same residents", result.command)
+    result = suite.run("explore", integers, "--compile-from", "integerize",
+                       "--json")
+    suite.check(result.status == 0 and
+                result.json["kernel"]["choice"]["stages"] == 3,
+                "explore goes on from integers", result.command)
+    # Settings that nobody wrote.
+    text = integers.read_text()
+    for before, after, words in (
+            ('residents = ["S"]', "residents = 3", "not a list of strings"),
+            ("unit = \"loops/unit?", "unit = \"loops/units?",
+             "not a choice of 'loops/unit'"),
+            ("device = ", "devise = ", "'devise' in rhizome.compile is not"),
+            ("residents = ", "residence = ", "'residence' in rhizome.compile"),
+            ("{rhizome.kernel}", "", "")):
+        (suite.work / "odd.mlir").write_text(text.replace(before, after, 1))
+        result = gone_on(suite, "integerize", suite.work / "odd.mlir",
+                         suite.work / "odd.rhz")
+        suite.check((result.status == 1 and words in result.err) if words else
+                    result.status in (0, 1), f"{after}: {result.err}",
+                    result.command)
+    kernel_edited(suite, suite.work / "explore.mlir")
+
+
 def phases_examples(suite):
     """Every example, stopped after every phase."""
     os.chdir(suite.work)

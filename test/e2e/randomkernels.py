@@ -410,6 +410,19 @@ def check(suite, label, path, chosen, rng, tally, verilate):
                                   kernels.files_of(package)):
             return wrong(f"--plan gives another package {result.message}",
                          result)
+    if rng.random() < 0.15:
+        phase = rng.choice(["import", "normalize", "quantize", "integerize",
+                            "explore", "build", "lower", "emit"])
+        module, again = suite.work / "random.mlir", suite.work / "phased.rhz"
+        result = suite.run("compile", path, *chosen, "--compile-to", phase,
+                           "-o", module, timeout=60)
+        if result.status == 0:
+            result = suite.run("compile", module, "--compile-from", phase, "-o",
+                               again, timeout=60)
+        if result.status != 0 or (kernels.files_of(again) !=
+                                  kernels.files_of(package)):
+            return wrong(f"{phase} gives another package {result.message}",
+                         result)
     plan = json.loads((package / "plan.json").read_text())
     predicted, unit = plan["predicted"], plan["kernel"]
     tally.built += 1

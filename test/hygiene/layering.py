@@ -68,11 +68,11 @@ ALLOWED = {
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
-    "KernelCommands": "Dialect/Marks Cpu Import/Kernel Model PlanBuild Design Units Generator "
+    "KernelCommands": "Dialect/Marks Dialect/Flow Cpu Import/Kernel Model PlanBuild Explore Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
-    "Pipeline": "Dialect/Marks Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
+    "Pipeline": "Dialect/Marks KernelCommands Import/Kernel Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
                 "Generator Transforms "
                 "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",

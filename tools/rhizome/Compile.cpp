@@ -95,6 +95,8 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   rhizome::Result<CompileResult> compiled = compileModel(request);
   line.show("");
   if (!compiled) {
+    if (isPlaced(compiled.failure()))
+      return failWithPlaces(compiled.failure(), json);
     const CompileResult *nearest = nearestOf(compiled.failure());
     if (!nearest || !json)
       return failCompile(compiled.failure(), json);
@@ -106,6 +108,8 @@ static int runCompile(CompileRequest request, bool bitstream, bool json) {
   CompileResult &result = *compiled;
   if (stops)
     return showModule(request, result, json);
+  if (result.plan.kernel)
+    return showKernel(result, json);
   std::optional<PlaceRouteResult> placed;
   if (bitstream) {
     llvm::Expected<PlaceRouteResult> run = placeAndRouteShown(
@@ -248,15 +252,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
     const CompileRequest &request = options->request;
     const std::vector<std::string> common = {
         "--output",    "--json",   "--device", "--board", "--cluster",
-        "--clock-mhz", "--config", "--goal",   "--plan"};
+        "--clock-mhz", "--config", "--goal",   "--plan",  "--compile-to"};
     bool isKernel = false;
-    if (request.from)
-      checkOptions(*command, isKernel, common);
-    else if (request.to && model::isKernel(inputKind(request.model.path)))
-      throw CLI::ValidationError("--compile-to",
-                                 "a kernel is compiled at once, not phase by "
-                                 "phase; leave it out");
-    else
+    if (!request.from) // otherwise the module says what it is
       isKernel = checkOptionsOf(*command, request.model.path, common);
     if (isKernel) {
       if (options->target == "vitis-hls" || options->target == "bambu") {
@@ -268,8 +266,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
         };
         llvm::for_each(kOfUnits, refuse);
         refuse("--plan");
+        refuse("--compile-to");
         ForeignHlsRequest foreign{
-            request.model.path, options->kernel,
+            request.model.path, request.kernel,
             options->target == "bambu" ? HlsTool::Bambu : HlsTool::VitisHls,
             deviceOf(*command, *options), request.output};
         run = [options, foreign] {
@@ -277,18 +276,16 @@ void cli::addCompile(CLI::App &app, Run &run) {
         };
         return;
       }
-      if (namesHardware(*command)) {
-        HardwareRequest hardware =
-            hardwareOf(*command, *options, request.output);
-        run = [options, hardware] {
-          return runKernelForDevice(hardware, options->json);
+      if (namesHardware(*command) || request.to) {
+        run = [options, hardware = hardwareOf(*command, *options)] {
+          return runCompile(hardware, /*bitstream=*/false, options->json);
         };
         return;
       }
       refuseClock(*command);
       run = [options, &request] {
         return runKernelCompile(
-            {request.model.path, options->kernel, request.output},
+            {request.model.path, request.kernel, request.output},
             options->json);
       };
       return;

@@ -132,10 +132,14 @@ static int runExplore(CompileRequest request, bool json, bool full) {
   };
   rhizome::Result<CompileResult> explored = exploreModel(request);
   line.show("");
+  if (!explored && isPlaced(explored.failure()))
+    return failWithPlaces(explored.failure(), json);
   if (!explored && !(json && nearestOf(explored.failure())))
     return failCompile(explored.failure(), json);
   CompileResult result =
       explored ? std::move(*explored) : *nearestOf(explored.failure());
+  if (explored && result.plan.kernel)
+    return showKernel(result, json);
   if (json) {
     llvm::json::Object object = toJson(result, bool(explored));
     reportQuantization(request.model, object);
@@ -210,9 +214,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
         "--json",      "--device", "--board", "--cluster",
         "--clock-mhz", "--config", "--goal",  "--plan"};
     bool isKernel = false;
-    if (options->request.from)
-      checkOptions(*command, isKernel, common);
-    else
+    if (!options->request.from) // otherwise the module says what it is
       isKernel = checkOptionsOf(*command, options->request.model.path, common);
     if (!*systems && command->get_option("--numbers")->results().size() > 1)
       throw CLI::ValidationError("--numbers", "only --systems compares "
@@ -224,9 +226,12 @@ void cli::addExplore(CLI::App &app, Run &run) {
         throw CLI::ValidationError("--target", "only compile writes the input "
                                                "of another tool");
       if (namesHardware(*command)) {
-        HardwareRequest hardware = hardwareOf(*command, *options, "-");
-        SystemRequest request{hardware, formatsOf(*command)};
+        const CompileRequest hardware = hardwareOf(*command, *options);
         if (*systems) {
+          SystemRequest request{
+              {hardware.model.path, hardware.kernel, hardware},
+              formatsOf(*command)};
+          request.unit.residents = hardware.unit.residents;
           for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
                                    "--words", "--system", "--units", "--plan"})
             if (command->count(name))
@@ -237,7 +242,7 @@ void cli::addExplore(CLI::App &app, Run &run) {
           return;
         }
         run = [options, hardware] {
-          return runKernelForDevice(hardware, options->json);
+          return runExplore(hardware, options->json, /*full=*/false);
         };
         return;
       }
@@ -247,7 +252,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
       refuseClock(*command);
       run = [options] {
         return runKernelCompile(
-            {options->request.model.path, options->kernel, "-"}, options->json);
+            {options->request.model.path, options->request.kernel, "-"},
+            options->json);
       };
       return;
     }

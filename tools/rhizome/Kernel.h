@@ -7,6 +7,7 @@
 #include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/KernelCommands/Systems.h"
 #include "rhizome/Model/Input.h"
+#include "rhizome/Pipeline/Pipeline.h"
 #include <CLI/CLI.hpp>
 
 namespace rhizome::cli {
@@ -31,9 +32,10 @@ void checkOptions(const CLI::App &command, bool isKernel,
                   const std::vector<std::string> &common);
 
 /// compile and explore with a device: the package, what its unit costs and how
-/// long its parts take; or why there is none.
-int runKernelForDevice(const kernelcommands::HardwareRequest &request,
-                       bool json);
+/// long its parts take.
+int showKernel(const pipeline::CompileResult &result, bool json);
+/// Whether a failure is text with its own places in a kernel's file.
+bool isPlaced(const Failure &failure);
 /// explore --systems.
 int runKernelSystems(const kernelcommands::SystemRequest &request,
                      const std::string &picture, bool json);

@@ -72,19 +72,13 @@ static void printUnits(const PlannedKernel &kernel, const PlannedNode &node) {
   }
 }
 
-int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
-  ProgressLine line(!json);
-  line.show("building the kernel's unit …");
-  rhizome::Result<HardwareResult> built = buildHardware(request);
-  line.show("");
-  if (!built) {
-    const Failure &failure = built.failure();
-    return failure.causes.size() == 1 && failure.causes[0].node.empty() &&
-                   failure.causes[0].remedy.empty()
-               ? failWithPlaces(failure, json)
-               : failWith(failure, json);
-  }
-  const HardwareResult &result = *built;
+bool cli::isPlaced(const Failure &failure) {
+  return failure.causes.size() == 1 && failure.causes[0].node.empty() &&
+         failure.causes[0].remedy.empty() &&
+         llvm::StringRef(failure.reason()).contains('\n');
+}
+
+int cli::showKernel(const pipeline::CompileResult &result, bool json) {
   const Plan &plan = result.plan;
   if (json) {
     llvm::json::Object utilization;
@@ -125,13 +119,9 @@ int cli::runKernelForDevice(const HardwareRequest &request, bool json) {
 
 int cli::runForeignHls(const ForeignHlsRequest &request, bool json) {
   rhizome::Result<ForeignHlsResult> written = writeForeignHls(request);
-  if (!written) {
-    const Failure &failure = written.failure();
-    return failure.causes.size() == 1 && failure.causes[0].node.empty() &&
-                   failure.causes[0].remedy.empty()
-               ? failWithPlaces(failure, json)
-               : failWith(failure, json);
-  }
+  if (!written)
+    return isPlaced(written.failure()) ? failWithPlaces(written.failure(), json)
+                                       : failWith(written.failure(), json);
   const ForeignHlsResult &result = *written;
   if (json) {
     llvm::json::Object object{{"ok", true},

@@ -145,7 +145,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->check(CLI::IsMember({"cpu", "vitis-hls", "bambu"}))
       ->option_text("TARGET [cpu]");
   ofKernels(command, {"--target"});
-  addKernelOptions(command, options.kernel);
+  addKernelOptions(command, options.request.kernel);
   command
       .add_option_function<std::vector<std::string>>(
           "--copies",
@@ -157,7 +157,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                                            "'" + text +
                                                "' is not NEST=NxN…, such as "
                                                "1=4x2x1");
-              options.copies.push_back(std::move(*copies));
+              options.request.copies.push_back(std::move(*copies));
             }
           },
           "with a device: how many iterations of a nest's loops, those of its "
@@ -165,8 +165,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
           "name or its number in explore's list; may be repeated")
       ->option_text("NEST=NxN…");
   ofKernels(command, {"--copies"});
-  addUnitOptions(command, options.unit);
-  addExploreFormats(command, options.kernel);
+  addUnitOptions(command, options.request.unit);
+  addExploreFormats(command, options.request.kernel);
   addConfig(command, options.dumpConfig);
   command.add_flag("--json", options.json, "one JSON object on stdout");
 }
@@ -212,23 +212,15 @@ void cli::refuseClock(const CLI::App &command) {
                                        "--device");
 }
 
-HardwareRequest cli::hardwareOf(const CLI::App &command,
-                                const TargetOptions &options,
-                                const std::string &output) {
-  HardwareRequest request{options.request.model.path, options.kernel,
-                          deviceOf(command, options), output};
-  if (command.count("--goal"))
-    request.goal = options.request.goal;
-  request.copies = options.copies;
-  request.unit = options.unit;
-  request.plan = options.request.plan;
+CompileRequest cli::hardwareOf(const CLI::App &command,
+                               const TargetOptions &options) {
+  CompileRequest request = requestOf(command, options);
+  static_cast<planbuild::TargetChoice &>(request) = deviceOf(command, options);
   if (!request.plan.empty())
     for (const char *name : kOfUnits)
       if (command.count(name))
         throw CLI::ValidationError(name, "the --plan says it: leave one of "
                                          "them out");
-  if (command.count("--units") && !request.unit.isSystem)
-    throw CLI::ValidationError("--units", "it is for systems: say --system");
   return request;
 }
 

@@ -12,11 +12,8 @@ namespace rhizome::cli {
 /// A request, as the options fill it in.
 struct TargetOptions {
   pipeline::CompileRequest request;
-  kernelcommands::KernelOptions kernel; ///< if MODEL is one
-  UnitChoice unit;
-  std::string target = "cpu";                     ///< of a kernel
-  std::vector<kernelcommands::NestCopies> copies; ///< of a kernel's hardware
-  std::string clock;                              ///< MHz, or "auto"
+  std::string target = "cpu"; ///< of a kernel
+  std::string clock;          ///< MHz, or "auto"
   int64_t maxNodes = 0;
   bool json = false;
   bool dumpConfig = false; ///< print the options as a file, and stop
@@ -46,15 +43,15 @@ void refuseClock(const CLI::App &command);
 /// The device and the clock of a kernel's hardware.
 planbuild::TargetChoice deviceOf(const CLI::App &command,
                                  const TargetOptions &options);
-/// A request for a kernel's hardware.
 /// The options that decide how a kernel's unit is put together.
 inline constexpr const char *kOfUnits[] = {"--goal",     "--copies", "--stages",
                                            "--resident", "--lanes",  "--words",
                                            "--system",   "--units"};
 
-kernelcommands::HardwareRequest hardwareOf(const CLI::App &command,
-                                           const TargetOptions &options,
-                                           const std::string &output);
+/// A request for a kernel's hardware; a usage error for options of a unit that
+/// contradict each other.
+pipeline::CompileRequest hardwareOf(const CLI::App &command,
+                                    const TargetOptions &options);
 
 /// The request, after the command line has been read.
 pipeline::CompileRequest requestOf(const CLI::App &command,

@@ -25,6 +25,8 @@ public:
   OptionKey &add(llvm::StringRef name, llvm::StringRef value);
   OptionKey &add(llvm::StringRef name, int64_t value);
 
+  /// A field's value; none if the key does not state it.
+  std::optional<llvm::StringRef> value(llvm::StringRef name) const;
   /// "stream/matvec?pe=4&simd=9&read=word&pixels=1&style=dsp".
   std::string text() const;
   /// Reads a key or a part of one: generator and unit may be omitted ("?pe=4",

@@ -3,10 +3,14 @@
 // against the evaluator.
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "rhizome/Explore/Explore.h"
 #include "rhizome/KernelCommands/Kernel.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/PlanBuild/Targets.h"
 #include <functional>
+#include <memory>
+#include <optional>
 
 namespace rhizome::kernelcommands {
 /// Copies of a nest's body that a user wants: of the loops of its result's
@@ -17,12 +21,13 @@ struct NestCopies {
 };
 /// "t=4x2", or nothing.
 std::optional<NestCopies> parseCopies(llvm::StringRef text);
+std::string textOf(const NestCopies &copies);
 
 struct HardwareRequest {
   std::string path;
   KernelOptions options;
   planbuild::TargetChoice target;
-  std::string output; ///< "" for "<kernel>.rhz"; "-": nothing is written
+  std::string output = {}; ///< "" for "<kernel>.rhz"
   UnitChoice unit = {};
   /// As for networks; "": one copy of every nest's body.
   std::string goal = {};
@@ -30,20 +35,74 @@ struct HardwareRequest {
   /// A plan.json, or a package, whose choice is built again, within what its
   /// goal allowed; "": none. Then `unit`, `goal` and `copies` are not read.
   std::string plan = {};
+  /// The kernel as its file has it, once it is imported.
+  std::string source = {};
+  /// Options that take the place of what a module records.
+  std::vector<std::string> given = {};
+  bool isGiven(llvm::StringRef option) const {
+    return llvm::is_contained(given, option);
+  }
 };
+
+struct ChosenUnit;
 
 struct HardwareResult {
   std::string package; ///< the folder that was written, "" for none
   Plan plan;
-  double seconds = 0;
   std::vector<std::string> notes;
 };
 
-/// Builds a kernel's loop nests for one device and writes the package: plan,
-/// RTL, scripts for vendors' tools, the kernel and its options. Refuses, all at
-/// once and at their places, what no hardware is built for; clusters; a unit
-/// that the device does not hold. A board stands for its device and clock.
-Result<HardwareResult> buildHardware(const HardwareRequest &request);
+/// The module of a unit's RTL, after `lower`.
+inline constexpr const char *kUnitRtl = "node0_rtl";
+
+/// Whether a module is one of a kernel's phases.
+bool holdsKernel(mlir::ModuleOp module);
+
+/// A kernel on its way through the phases, each on what the one before has left
+/// in the module: its loop nests are built for one device. Refuses, all at once
+/// and at their places, what no hardware is built for; clusters; a unit that
+/// the device does not hold. A board stands for its device and clock.
+class HardwareCompilation {
+public:
+  /// `module` is empty, or what a phase has left. It stays the caller's.
+  HardwareCompilation(HardwareRequest request, mlir::ModuleOp module);
+  ~HardwareCompilation();
+  HardwareCompilation(const HardwareCompilation &) = delete;
+  HardwareCompilation &operator=(const HardwareCompilation &) = delete;
+
+  /// Finds the device, and what a plan has chosen. First.
+  Status begin();
+  Status import();
+  Status normalize();
+  Status quantize();
+  Status integerize();
+  /// Chooses the unit: `flow.plan`.
+  Status explore();
+  /// Builds a unit that was chosen before the module was written to a file.
+  Status build();
+  Status lower();
+  Status emit();
+  /// Writes plan, RTL, scripts for vendors' tools, the kernel and its options.
+  Status package();
+
+  const HardwareRequest &settings() const { return request; }
+  /// What was found; the plan after `explore`.
+  HardwareResult take();
+
+private:
+  HardwareRequest request;
+  mlir::ModuleOp module;
+  planbuild::Targets targets;
+  std::optional<explore::Goal> goal;
+  std::optional<Plan> planned;
+  std::unique_ptr<ChosenUnit> built;
+  HardwareResult result;
+
+  mlir::func::FuncOp kernel();
+  Status readSettings();
+  /// Enters the settings that later phases need.
+  void record(bool isExplored);
+};
 
 struct HardwareRunRequest : KernelRunRequest {
   unsigned stallsIn = 0, stallsOut = 0; ///< percent of cycles

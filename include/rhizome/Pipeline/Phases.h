@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The phases from a network to a package: their names and order, a
+// The phases from a network or a kernel to a package: their names and order, a
 // sentence for each, and the constraints on the IR at the end of each.
 #pragma once
 
@@ -40,16 +40,17 @@ std::string phaseNames();
 /// constraint by its number:
 ///
 ///  - (C1) a module before `explore` contains only functions.
-///  - (C2) after `import` there is @main, on real numbers, or @network.
+///  - (C2) after `import` there is @main, on real numbers, or @network; in a
+///    kernel's module, at all times, one kernel.
 ///  - (C3) after `quantize` no number format or calibration is pending.
-///  - (C4) after `integerize` there is @network, and no @main.
+///  - (C4) after `integerize` a network's module has @network, and no @main.
 ///  - (C5) the tensors of @network contain integers.
 ///  - (C6) after `explore` there is one flow.plan; the designs are not there
 ///    yet.
-///  - (C7) after `build` every flow.node names a function and a design of the
-///    module.
-///  - (C8) after `lower` every flow.node names the module of its RTL, which
-///    names its top module.
+///  - (C7) after `build` every flow.node of a network names a function and a
+///    design of the module.
+///  - (C8) after `lower` every flow.node names the module of its RTL, that of a
+///    kernel is @node0_rtl; it names its top module.
 ///  - (C9) after `emit` every module of RTL has its file.
 mlir::LogicalResult verifyAfter(Phase phase, mlir::ModuleOp module);
 

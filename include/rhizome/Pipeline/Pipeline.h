@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A network's way from its file to a plan or a package, as the commands call
-// it: one request in, one result out, nothing printed. This is the only layer
-// that knows all others. Nothing throws: what a user can cause is a Failure.
+// The way of a network, or of a kernel that becomes hardware, from its file to
+// a plan or a package, as the commands call it: one request in, one result out,
+// nothing printed. This is the only layer that knows all others. Nothing
+// throws: what a user can cause is a Failure.
 #pragma once
 
 #include "rhizome/Explore/Solver/Limit.h"
+#include "rhizome/KernelCommands/Hardware.h"
 #include "rhizome/Model/Coverage.h"
 #include "rhizome/Model/Request.h"
 #include "rhizome/Package/Plan.h"
@@ -68,6 +70,11 @@ struct CompileRequest : planbuild::TargetChoice {
     return llvm::is_contained(given, option);
   }
   model::Progress progress;
+  /// Of a kernel, which `model.path` names: how it is read, and what is asked
+  /// of its unit. A network has none.
+  kernelcommands::KernelOptions kernel;
+  UnitChoice unit;
+  std::vector<kernelcommands::NestCopies> copies;
 };
 
 /// What a compile gives, or the nearest that it could have given.
