@@ -84,27 +84,28 @@ Status pipeline::checkPhases(const CompileRequest &request) {
     return Failure(Failure::Kind::Usage,
                    "--compile-from package: no phase follows",
                    "'rhizome simulate' and others take the package");
-  return Done();
-}
-
-Status pipeline::checkGiven(const CompileRequest &request, bool isKernel) {
-  for (const OptionPhase &entry : kOptions) {
-    if (!request.isGiven(entry.option))
-      continue;
-    if (entry.of == (isKernel ? Of::Networks : Of::Kernels))
-      return Failure(Failure::Kind::Usage,
-                     entry.option.str() + ": '" + request.model.path +
-                         "' holds a " + (isKernel ? "kernel" : "network") +
-                         ", which does not take it",
-                     "leave it out");
-    if (entry.last <= *request.from)
+  if (!request.from)
+    return Done();
+  for (const OptionPhase &entry : kOptions)
+    if (entry.last <= *request.from && request.isGiven(entry.option))
       return Failure(Failure::Kind::Usage,
                      entry.option.str() + " acts in the phase '" +
                          infoOf(entry.last).name +
                          "' for the last time; what --compile-from " +
                          infoOf(*request.from).name + " takes has passed it",
                      "give it to the compile that begins before");
-  }
+  return Done();
+}
+
+Status pipeline::checkGiven(const CompileRequest &request, bool isKernel) {
+  for (const OptionPhase &entry : kOptions)
+    if (entry.of == (isKernel ? Of::Networks : Of::Kernels) &&
+        request.isGiven(entry.option))
+      return Failure(Failure::Kind::Usage,
+                     entry.option.str() + ": '" + request.model.path +
+                         "' holds a " + (isKernel ? "kernel" : "network") +
+                         ", which does not take it",
+                     "leave it out");
   return Done();
 }
 

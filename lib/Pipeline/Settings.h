@@ -25,9 +25,9 @@ Status readSettings(mlir::ModuleOp module, CompileRequest &request);
 /// remains.
 std::optional<std::string> waitingFormat(mlir::ModuleOp module);
 
-/// Refuses phases that do not follow each other.
+/// Refuses phases that do not follow each other, and options that come after
+/// the last phase at which they have an effect.
 Status checkPhases(const CompileRequest &request);
-/// Refuses options that come after the last phase at which they have an effect,
-/// and those that are not for what the module holds.
+/// Refuses options that are not for what a module holds.
 Status checkGiven(const CompileRequest &request, bool isKernel);
 } // namespace rhizome::pipeline
