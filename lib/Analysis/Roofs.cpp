@@ -199,10 +199,10 @@ static bool fits(const gen::Offer &offer, const gen::Budget &budget) {
   return true;
 }
 
-/// Keeps the offers that determine the roofs: the fastest offer that fits, and
-/// those that no other one beats in every resource for one iteration per cycle.
-static void takeFigures(std::vector<gen::Offer> &offers,
-                        const gen::Budget &budget) {
+// The fastest offer that fits, and those that no other one beats in every
+// resource for one iteration per cycle.
+void analysis::takeFigures(std::vector<gen::Offer> &offers,
+                           const gen::Budget &budget) {
   constexpr size_t kinds = gen::kResourceNames.size();
   struct Figure {
     std::array<double, kinds> cost; ///< of one iteration per cycle
@@ -248,22 +248,13 @@ static void takeFigures(std::vector<gen::Offer> &offers,
 }
 
 /// Roofs of computation: of each generator's offers, then of all together.
-static void addOfferRoofs(func::FuncOp network,
+static void addOfferRoofs(const Offers &offers,
                           const gen::DeviceContext &context, double clockHz,
                           DeviceAnalysis &result) {
-  std::vector<mlir::Operation *> ops;
-  for (mlir::Operation &op : network.getBody().front())
-    if (!isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
-      ops.push_back(&op);
-  auto offers = gen::offersFor(ops, context, [&](std::vector<gen::Offer> &all) {
-    takeFigures(all, context.budget);
-  });
-  std::vector<std::vector<gen::Offer>> any(ops.size());
-  for (auto [g, generator] : llvm::enumerate(gen::allGenerators())) {
-    std::string name = generator->name().str();
-    std::vector<std::vector<gen::Offer>> every(ops.size());
-    llvm::parallelFor(0, ops.size(), [&](size_t i) {
-      every[i] = std::move(offers[i][g]);
+  const size_t count = result.operations.size();
+  std::vector<std::vector<gen::Offer>> any(count);
+  for (const auto &[name, every] : offers) {
+    llvm::parallelFor(0, count, [&, &name = name, &every = every](size_t i) {
       OperationRoofs &roofs = result.operations[i];
       if (every[i].empty())
         return;
@@ -277,21 +268,49 @@ static void addOfferRoofs(func::FuncOp network,
     bool all = !every.empty() && llvm::none_of(every, [](const auto &some) {
       return some.empty();
     });
-    for (size_t i = 0; i < ops.size(); ++i)
+    for (size_t i = 0; i < count; ++i)
       llvm::append_range(any[i], every[i]);
     if (all)
       result.whole.roofs.compute[name] =
           computeRoof(every, context.budget, clockHz);
   }
-  if (gen::allGenerators().size() > 1)
+  if (offers.size() > 1)
     result.whole.roofs.compute["any"] =
         computeRoof(any, context.budget, clockHz);
+}
+
+/// What all generators offer for a network's operations.
+static Offers offersOf(func::FuncOp network,
+                       const gen::DeviceContext &context) {
+  std::vector<mlir::Operation *> ops;
+  for (mlir::Operation &op : network.getBody().front())
+    if (!isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
+      ops.push_back(&op);
+  auto all = gen::offersFor(ops, context, [&](std::vector<gen::Offer> &some) {
+    takeFigures(some, context.budget);
+  });
+  Offers offers;
+  for (auto [g, generator] : llvm::enumerate(gen::allGenerators())) {
+    auto &every = offers[generator->name().str()];
+    for (auto &of : all)
+      every.push_back(std::move(of[g]));
+  }
+  return offers;
 }
 
 DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Needs &needs,
                                  const Device &device,
                                  const gen::DeviceContext *context,
                                  const Link *link) {
+  if (!context)
+    return roofsOf(needs, device, nullptr, link, nullptr);
+  const Offers offers = offersOf(network, *context);
+  return roofsOf(needs, device, context, link, &offers);
+}
+
+DeviceAnalysis analysis::roofsOf(const Needs &needs, const Device &device,
+                                 const gen::DeviceContext *context,
+                                 const Link *link, const Offers *offers) {
   DeviceAnalysis result;
   result.device = device.name;
   result.link = link ? link->name : "";
@@ -317,8 +336,8 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Needs &needs,
       roofs.roofs.compute["host"] = processorRoof(device, o.work);
     result.whole.roofs.compute["host"] = processorRoof(device, needs.total);
   }
-  if (context)
-    addOfferRoofs(network, *context, clockHz, result);
+  if (offers)
+    addOfferRoofs(*offers, *context, clockHz, result);
   for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
     roofs.attainable = attainableOf(roofs.roofs, capacity, o.work.paramBits);
   result.whole.attainable =

@@ -2,7 +2,10 @@
 // analyze: import, integerize, and the roofs of the devices asked for; and
 // what a package keeps of it for its report.
 #include "Analyze.h"
+#include "Compilation.h"
 #include "rhizome/Design/Design.h"
+#include "rhizome/KernelCommands/Analyze.h"
+#include "rhizome/Model/Input.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -32,10 +35,13 @@ std::vector<AnalyzedDevice> pipeline::devicesOf(const Cluster &cluster) {
   return devices;
 }
 
-llvm::Expected<llvm::json::Object>
-pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
-                     const std::vector<AnalyzedDevice> &devices) {
-  analysis::Needs needs = analysis::analyze(network);
+/// Needs, and what `roofsOn` says of each device.
+static llvm::Expected<llvm::json::Object> analysisWith(
+    const analysis::Needs &needs, llvm::StringRef model,
+    const std::vector<AnalyzedDevice> &devices,
+    llvm::function_ref<analysis::DeviceAnalysis(const AnalyzedDevice &,
+                                                const gen::DeviceContext *)>
+        roofsOn) {
   llvm::json::Object result = analysis::toJson(needs);
   result["schema"] = 1;
   result["model"] = llvm::json::fixUTF8(model);
@@ -48,12 +54,59 @@ pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
         return known.takeError();
       context = std::move(*known);
     }
-    list.push_back(analysis::toJson(analysis::roofsOf(
-        network, needs, entry.device, context ? &*context : nullptr,
-        entry.link ? &*entry.link : nullptr)));
+    list.push_back(
+        analysis::toJson(roofsOn(entry, context ? &*context : nullptr)));
   }
   result["devices"] = std::move(list);
   return result;
+}
+
+llvm::Expected<llvm::json::Object>
+pipeline::analysisOf(func::FuncOp network, llvm::StringRef model,
+                     const std::vector<AnalyzedDevice> &devices) {
+  const analysis::Needs needs = analysis::analyze(network);
+  return analysisWith(
+      needs, model, devices,
+      [&](const AnalyzedDevice &entry, const gen::DeviceContext *context) {
+        return analysis::roofsOf(network, needs, entry.device, context,
+                                 entry.link ? &*entry.link : nullptr);
+      });
+}
+
+/// Of a kernel: an operation for each nest, which `loops` builds.
+static Result<llvm::json::Object>
+analyzeKernel(const AnalyzeRequest &request,
+              const std::vector<AnalyzedDevice> &devices) {
+  MLIRContext context;
+  loadDialects(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+  CompileRequest compile;
+  compile.model = request.model;
+  compile.device = kDefaultDevice;
+  compile.kernel = request.kernel;
+  auto compilation = Compilation::of(std::move(compile), *module);
+  if (Status begun = compilation->begin(); !begun)
+    return begun.failure();
+  for (Phase phase = Phase::Import; phase <= Phase::Integerize;
+       phase = *next(phase))
+    if (Status done = compilation->run(phase); !done)
+      return done.failure();
+  auto kernel = kernelcommands::analyzeKernel(*module);
+  if (!kernel)
+    return kernel.failure();
+  auto found = analysisWith(
+      kernel->needs, llvm::sys::path::stem(request.model.path), devices,
+      [&](const AnalyzedDevice &entry, const gen::DeviceContext *context) {
+        std::optional<analysis::Offers> offers;
+        if (context)
+          offers = kernel->offersFor(*context);
+        return analysis::roofsOf(kernel->needs, entry.device, context,
+                                 entry.link ? &*entry.link : nullptr,
+                                 offers ? &*offers : nullptr);
+      });
+  if (!found)
+    return Failure(Failure::Kind::Input, llvm::toString(found.takeError()));
+  return std::move(*found);
 }
 
 static std::string textOf(llvm::json::Object object) {
@@ -123,6 +176,8 @@ pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
     return failureOf(devices.takeError(), Failure::Kind::Input);
+  if (isKernel(inputKind(request.model.path)))
+    return analyzeKernel(request, *devices);
   MLIRContext context;
   IntegerizeStats stats;
   Refusals refused;

@@ -3,6 +3,7 @@
 that call them, the C99 text, the language's page, MLIR modules."""
 import ast
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -785,6 +786,53 @@ def kernel_plans(suite):
               "tiny-digits/tiny_digits_qdq_int8.onnx", "--device", "xczu3eg", "-o", network)
     refuse("heat", (*zynq, "--plan", network), "the plan of a network",
            "leave --plan out")
+
+
+FIXED = ("--numbers", "fixed<8,24>")
+
+
+def kernel_analysis(suite):
+    """What a kernel needs, and roofs that no plan exceeds."""
+    device = ("--device", "xcu280")
+    for name in ("helmholtz", "heat", "gradient", "interpolation"):
+        path = EXAMPLES / f"{name}.cfd"
+        result = suite.run("analyze", path, *FIXED, *device, "--json")
+        if not suite.check(result.status == 0, f"{name}: {result.message}",
+                           result.command):
+            continue
+        total = result.json["total"]
+        work = suite.run("compile", path, "-o", suite.work / name,
+                         "--json").json["work"]["chosen"]
+        suite.check(total["flops"] == work["operations"] and
+                    total["macs"] == work["macs"],
+                    f"{name}: {total['flops']} operations, {work}",
+                    result.command)
+        plan = suite.run("explore", path, *FIXED, *device, "--json")
+        built = plan.json["kernel"]
+        suite.check([o["node"] for o in result.json["operations"]] ==
+                    [nest["name"] for nest in built["nests"]],
+                    f"{name}: an operation for each nest", result.command)
+        words = sum(4 * math.prod(t["shape"]) for t in built["inputs"])
+        suite.check(total["input_bytes"] == words,
+                    f"{name}: {words} bytes in, {total}", result.command)
+        [roofs] = result.json["devices"]
+        whole = roofs["whole"]
+        best = suite.run("explore", path, *FIXED, *device, "--goal",
+                         "max-throughput", "--json").json["predicted"]
+        suite.check(best["throughput_per_s"] <= min(
+            whole["compute"]["loops"], whole["network"]),
+            f"{name}: {best['throughput_per_s']} is below the roofs {whole}",
+            result.command)
+    result = suite.run("analyze", EXAMPLES / "heat.cfd", "--number-format",
+                       "fixed<8,8>")
+    suite.check(result.status == 2 and "--number-format" in result.err,
+                "options of networks are refused", result.command)
+    bad = suite.work / "bad.cfd"
+    bad.write_text("var input a : [4]\nvar output b : [4]\nb[i] = a[i] +\n")
+    result = suite.run("analyze", bad)
+    suite.check(result.status == 1 and "bad.cfd:" in result.err,
+                f"a broken kernel is refused at its place: {result.err}",
+                result.command)
 
 
 def kernel_refusals(suite):

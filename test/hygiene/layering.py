@@ -68,7 +68,7 @@ ALLOWED = {
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
-    "KernelCommands": "Dialect/Marks Dialect/Flow Cpu Import/Kernel Model PlanBuild Explore Design Units Generator "
+    "KernelCommands": "Dialect/Marks Dialect/Flow Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",

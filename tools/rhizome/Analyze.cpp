@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome analyze: what a model needs, and what devices could give it.
+// rhizome analyze: what a network or a kernel needs, and what devices could
+// give it.
 #include "Analyze.h"
 #include "Commands.h"
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Quantization.h"
@@ -113,7 +115,9 @@ int runAnalyze(AnalyzeRequest request, bool json) {
   rhizome::Result<Object> analysis = analyzeModel(request);
   line.show("");
   if (!analysis)
-    return failWith(analysis.failure(), json);
+    return isPlaced(analysis.failure())
+               ? failWithPlaces(analysis.failure(), json)
+               : failWith(analysis.failure(), json);
   if (json) {
     (*analysis)["ok"] = true;
     reportQuantization(request.model, *analysis);
@@ -142,7 +146,10 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
   AnalyzeRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
       "analyze", "Show what each operation needs, and the roofs of devices.");
-  command->add_option("MODEL", request.model.path, "an .onnx file")->required();
+  command
+      ->add_option("MODEL", request.model.path,
+                   "a network, .onnx or .mlir, or a kernel")
+      ->required();
   CLI::Option *device =
       command
           ->add_option("--device", request.devices,
@@ -167,6 +174,7 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
                        "the clock, otherwise each device's own")
           ->check(CLI::Range(0.001, 10000.0));
   addModelOptions(*command, request.model);
+  addKernelOptions(*command, request.kernel);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
       "A roof is what one resource alone would allow: all of a device's "
@@ -178,8 +186,12 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
       "Examples:\n"
       "  rhizome analyze net_qdq.onnx\n"
       "  rhizome analyze net_qdq.onnx --device xcu55c --device cpu-x86\n"
-      "  rhizome analyze net_qdq.onnx --cluster mixed9 --json");
-  command->callback([options, device, cluster, clock, &run] {
+      "  rhizome analyze net_qdq.onnx --cluster mixed9 --json\n"
+      "  rhizome analyze kernel.cfd --numbers 'fixed<8,24>' --device xcu280");
+  command->callback([options, device, cluster, clock, command, &run] {
+    checkOptionsOf(
+        *command, options->request.model.path,
+        {"--device", "--cluster", "--link", "--clock-mhz", "--json"});
     if (!device->count() && !cluster->count())
       options->request.devices = {kDefaultDevice};
     if (clock->count())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a network needs and what a device can provide: work and traffic of every
-// operation, both operational intensities, and the roofs over them in
-// iterations per second, for weights that stay on chip and for weights in
-// DRAM. These are bounds; the explorer predicts actual rates.
+// What a network or a kernel needs and what a device can provide: work and
+// traffic of every operation, both operational intensities, and the roofs over
+// them in iterations per second, for weights that stay on chip and for weights
+// in DRAM. These are bounds; the explorer predicts actual rates.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -89,8 +89,18 @@ struct DeviceAnalysis {
   OperationRoofs whole;                   ///< the network on one device
 };
 
-/// Roofs of every operation and of the network. `context` is the device as
-/// generators see it, null for a CPU.
+/// Offers for each operation, by generator.
+using Offers = std::map<std::string, std::vector<std::vector<gen::Offer>>>;
+
+/// Of offers for one operation those that determine its roofs.
+void takeFigures(std::vector<gen::Offer> &offers, const gen::Budget &budget);
+
+/// Roofs of every operation and of all together. `offers` is null for a CPU.
+DeviceAnalysis roofsOf(const Needs &needs, const Device &device,
+                       const gen::DeviceContext *context, const Link *link,
+                       const Offers *offers);
+/// The same, of a network with the offers of all generators. `context` is the
+/// device as generators see it, null for a CPU.
 DeviceAnalysis roofsOf(mlir::func::FuncOp network, const Needs &needs,
                        const Device &device, const gen::DeviceContext *context,
                        const Link *link);

@@ -114,6 +114,7 @@ Result<model::CoverageResult> coverModel(const model::ModelRequest &request);
 /// What a model needs and what devices could give; see Analysis/Analysis.h.
 struct AnalyzeRequest {
   model::ModelRequest model;
+  kernelcommands::KernelOptions kernel; ///< of a kernel
   std::vector<std::string> devices; ///< names or .yaml files
   std::string cluster;              ///< its unlike devices too; "" for none
   std::string link; ///< of `devices`; "" for the width of their streams
