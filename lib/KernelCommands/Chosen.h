@@ -37,6 +37,14 @@ gen::OptionKey keyOfUnit(const UnitChoice &choice,
 /// Enters what a key states, without residents. False if it is no such key.
 bool readUnitKey(const gen::OptionKey &key, UnitChoice &choice);
 
+/// Lists of a key; as they are if it does not state them. False if they are
+/// none.
+bool readResidents(const gen::OptionKey &key, std::vector<int64_t> &numbers);
+bool readCopies(const gen::OptionKey &key, std::vector<int64_t> &copies);
+
+/// Enters in a request what its steering file asks of the kernel.
+Status steer(HardwareRequest &request, const NumberedKernel &kernel);
+
 /// Enters the choice in a module: `flow.plan` with an offer of `loops` for the
 /// unit and one for each nest.
 void recordUnit(const ChosenUnit &unit, mlir::ModuleOp module);

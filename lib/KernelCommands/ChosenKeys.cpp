@@ -177,6 +177,17 @@ bool kernelcommands::readUnitKey(const OptionKey &key, UnitChoice &choice) {
   return isGood;
 }
 
+bool kernelcommands::readResidents(const OptionKey &key,
+                                   std::vector<int64_t> &numbers) {
+  return KeyReader(key).list("resident", numbers);
+}
+
+bool kernelcommands::readCopies(const OptionKey &key,
+                                std::vector<int64_t> &copies) {
+  return KeyReader(key).list("copies", copies) &&
+         !llvm::is_contained(copies, 0);
+}
+
 rhizome::Result<UnitChoice>
 kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
   UnitChoice choice;
@@ -193,7 +204,7 @@ kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
       hasUnit = true;
       std::vector<int64_t> residents;
       good &= readUnitKey(*key, choice) && choice.words > 0 &&
-              reader.list("resident", residents);
+              readResidents(*key, residents);
       for (int64_t input : residents)
         if (size_t(input) < inputs.size())
           choice.residents.push_back(inputs[size_t(input)].name);
@@ -204,7 +215,7 @@ kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
       nest.name = op.getNode().str();
       if (!key->value("datapath"))
         return;
-      good &= reader.list("copies", nest.copies) &&
+      good &= readCopies(*key, nest.copies) &&
               reader.list("order", nest.order) &&
               reader.number("datapath", 0, INT32_MAX, nest.datapath);
       choice.nests.push_back(std::move(nest));

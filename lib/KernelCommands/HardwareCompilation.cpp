@@ -90,15 +90,6 @@ Status HardwareCompilation::begin() {
                    "the compile that wrote the file writes it again");
   if (goal)
     targets.places = explore::withinParts(targets.places, *goal);
-  if (request.unit.units > 1 && !request.unit.isSystem)
-    return Failure(Failure::Kind::Usage, "--units: it is for systems",
-                   "say --system");
-  if (request.unit.isSystem &&
-      targets.places.places[0].context.memories.empty())
-    return Failure(Failure::Kind::Input,
-                   "--system: '" + targets.devices[0].name +
-                       "' has no off-chip memory",
-                   "choose a device with one: rhizome targets");
   return Done();
 }
 
@@ -144,12 +135,30 @@ Status HardwareCompilation::integerize() {
 // The unit
 //===----------------------------------------------------------------------===//
 
+/// Refuses a unit that the device cannot have, or that contradicts itself.
+static Status checkUnit(const UnitChoice &unit,
+                        const planbuild::Targets &targets) {
+  if (unit.units > 1 && !unit.isSystem)
+    return Failure(Failure::Kind::Usage, "--units: it is for systems",
+                   "say --system");
+  if (unit.isSystem && targets.places.places[0].context.memories.empty())
+    return Failure(Failure::Kind::Input,
+                   "--system: '" + targets.devices[0].name +
+                       "' has no off-chip memory",
+                   "choose a device with one: rhizome targets");
+  return Done();
+}
+
 Status HardwareCompilation::explore() {
   auto numbered = numberedOf(module, request.options.sums);
   if (!numbered)
     return failureOf(numbered.takeError(), Failure::Kind::Input);
   if (Refusals refusals = whyNoHardware(*numbered); !refusals.empty())
     return Failure::refused(std::move(refusals));
+  if (Status steered = steer(request, *numbered); !steered)
+    return steered;
+  if (Status good = checkUnit(request.unit, targets); !good)
+    return good;
   if (planned)
     if (auto why = whyNotFor(*planned, request.plan, *numbered,
                              targets.devices[0].name))

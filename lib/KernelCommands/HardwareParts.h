@@ -33,6 +33,10 @@ matchingFormats(const NumberedKernel &kernel);
 std::vector<PlannedTensor> tensorsOf(const NumberedKernel &kernel,
                                      llvm::ArrayRef<mlir::Value> values);
 
+/// A nest's loops as --copies has them: those of its result's indices, then
+/// those of its sum.
+llvm::SmallVector<unsigned> loopsOf(mlir::linalg::GenericOp nest);
+
 /// How the nests of a kernel are built in parallel.
 struct ParallelKernel {
   KernelOptions options; ///< with the orders of its sums

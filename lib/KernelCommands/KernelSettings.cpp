@@ -41,6 +41,7 @@ void HardwareCompilation::record(bool isExplored) {
   if (!isExplored) {
     text(list, "goal", request.goal);
     text(list, "plan", request.plan);
+    text(list, "steer", request.steer);
     text(kernel, "unit", keyOfUnit(request.unit, {}).text());
     texts(kernel, "residents", request.unit.residents);
     std::vector<std::string> copies;
@@ -173,8 +174,12 @@ static bool readSetting(SettingsReader &reader, NamedAttribute entry,
     return reader.text(entry, isMoved ? other : request.target.board);
   if (name == "goal")
     return reader.text(entry, request.isGiven("--goal") ? other : request.goal);
+  const bool isSteered =
+      request.isGiven("--plan") || request.isGiven("--steer");
   if (name == "plan")
-    return reader.text(entry, request.isGiven("--plan") ? other : request.plan);
+    return reader.text(entry, isSteered ? other : request.plan);
+  if (name == "steer")
+    return reader.text(entry, isSteered ? other : request.steer);
   if (name == "clock_mhz") {
     auto clock = dyn_cast<FloatAttr>(entry.getValue());
     if (!clock)

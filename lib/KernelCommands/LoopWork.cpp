@@ -63,7 +63,8 @@ static bool add(Block &block, int64_t trips, KernelWork &work) {
   return true;
 }
 
-std::optional<KernelWork> rhizome::kernelcommands::workOfLoops(func::FuncOp kernel) {
+std::optional<KernelWork>
+rhizome::kernelcommands::workOfLoops(func::FuncOp kernel) {
   KernelWork work;
   // Alone, scalars of linalg operations are no work.
   for (Operation &op : kernel.getBody().front())

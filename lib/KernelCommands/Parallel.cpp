@@ -45,17 +45,24 @@ static bool mayReorder(linalg::GenericOp nest, const KernelOptions &options) {
   return isExact || !options.keepOrder;
 }
 
+llvm::SmallVector<unsigned> kernelcommands::loopsOf(linalg::GenericOp nest) {
+  SmallVector<unsigned> loops;
+  AffineMap out = nest.getMatchingIndexingMap(nest.getDpsInitOperand(0));
+  for (AffineExpr index : out.getResults())
+    loops.push_back(cast<AffineDimExpr>(index).getPosition());
+  for (unsigned loop = 0; loop < nest.getNumLoops(); ++loop)
+    if (!out.isFunctionOfDim(loop))
+      loops.push_back(loop);
+  return loops;
+}
+
 /// Why a nest cannot have these copies, and what it can have: one number for
 /// each loop, at most its iterations. Nothing if that is so.
 static std::optional<Failure> misfit(linalg::GenericOp nest,
                                      const NestCopies &copies) {
   SmallVector<int64_t> sizes = nest.getStaticLoopRanges(), loops;
-  AffineMap out = nest.getMatchingIndexingMap(nest.getDpsInitOperand(0));
-  for (AffineExpr index : out.getResults())
-    loops.push_back(sizes[cast<AffineDimExpr>(index).getPosition()]);
-  for (unsigned loop = 0; loop < sizes.size(); ++loop)
-    if (!out.isFunctionOfDim(loop))
-      loops.push_back(sizes[loop]);
+  for (unsigned loop : loopsOf(nest))
+    loops.push_back(sizes[loop]);
   if (copies.copies.size() == loops.size() &&
       llvm::all_of(llvm::zip_equal(copies.copies, loops), [](auto pair) {
         return std::get<0>(pair) <= std::get<1>(pair);

@@ -16,6 +16,7 @@ hardwareOf(const CompileRequest &request) {
   out.goal = request.goal;
   out.copies = request.copies;
   out.plan = request.plan;
+  out.steer = request.steer;
   out.given = request.given;
   return out;
 }

@@ -45,7 +45,7 @@ static constexpr OptionPhase kOptions[] = {
     {"--border", Phase::Explore},
     {"--goal", Phase::Explore, Of::Both},
     {"--max-nodes", Phase::Explore},
-    {"--steer", Phase::Explore},
+    {"--steer", Phase::Explore, Of::Both},
     {"--plan", Phase::Explore, Of::Both},
     {"--accept-nearest", Phase::Explore},
     {"--weights", Phase::Explore},

@@ -215,6 +215,7 @@ SUITES = {
     "kernel-floats": kernels.kernel_floats,
     "kernel-parallel": kernels.kernel_parallel,
     "kernel-plans": kernels.kernel_plans,
+    "kernel-steering": kernels.kernel_steering,
     "kernel-analysis": kernels.kernel_analysis,
     "kernel-refusals": kernels.kernel_refusals,
     "kernel-programs": kernels.kernel_programs,

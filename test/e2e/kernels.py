@@ -791,6 +791,75 @@ def kernel_plans(suite):
 FIXED = ("--numbers", "fixed<8,24>")
 
 
+def kernel_steering(suite):
+    """A steering file asks for options of a kernel and its nests."""
+    device = ("--device", "xcu280")
+    kernel = EXAMPLES / "helmholtz.cfd"
+    steer, package = suite.work / "steer.yaml", suite.work / "steered.rhz"
+
+    def compile_with(text, *more, path=kernel):
+        steer.write_text(text)
+        shutil.rmtree(package, ignore_errors=True)
+        return suite.run("compile", path, *FIXED, *device, "--steer", steer,
+                         *more, "-o", package)
+
+    # As the options ask for.
+    result = compile_with("nodes:\n  helmholtz: {option: \"?stages=3&resident=0"
+                          "\"}\n  line 14: {option: \"loops/nest?copies=1-1-11"
+                          "\", generator: loops}\n")
+    suite.check(result.status == 0, f"is built: {result.message}",
+                result.command)
+    plain = suite.work / "plain.rhz"
+    suite.run("compile", kernel, *FIXED, *device, "--stages", "3", "--resident",
+              "S", "--copies", "line 14=1x1x11", "-o", plain)
+    suite.check(files_of(package) == files_of(plain),
+                "as the options --stages, --resident and --copies",
+                result.command)
+    # By loop, not by index of the result.
+    text = ("nodes: {swap: {option: \"unit?lanes=2\"}, line 4: {option: "
+            "\"?copies=4-2\"}}\n")
+    swap = suite.work / "swap.cfd"
+    swap.write_text("var input a : [4 8]\nvar output b : [8 4]\n\n"
+                    "b[i,j] = 3 * a[j,i]\n")
+    result = compile_with(text, path=swap)
+    choice = (json.loads((package / "plan.json").read_text())["kernel"]["choice"]
+              if result.status == 0 else {})
+    suite.check(choice.get("lanes") == 2 and
+                choice["nests"][0]["copies"] == [4, 2],
+                f"lanes and copies by loop: {choice}", result.command)
+    # Through a module, as at once.
+    module = suite.work / "steered.mlir"
+    suite.run("compile", swap, *FIXED, *device, "--steer", steer,
+              "--compile-to", "normalize", "-o", module)
+    again = suite.work / "again.rhz"
+    result = suite.run("compile", module, "--compile-from", "normalize", "-o",
+                       again)
+    suite.check(result.status == 0 and files_of(again) == files_of(package),
+                f"a module keeps it: {result.message}", result.command)
+    for text, words in (
+            ("nodes: {u: {option: \"?stages=1\"}}", "no nest 'u'"),
+            ("nodes: {helmholtz: {option: \"?stages=99999\"}}", "out of range"),
+            ("nodes: {helmholtz: {option: \"?stages=x\"}}", "out of range"),
+            ("nodes: {helmholtz: {option: \"?pe=4\"}}", "no option"),
+            ("nodes: {helmholtz: {option: \"stream/unit?lanes=4\"}}",
+             "no option"),
+            ("nodes: {helmholtz: {option: \"?resident=9\"}}", "no input 9"),
+            ("nodes: {helmholtz: {option: \"a b\"}}", "no key"),
+            ("nodes: {helmholtz: {option: \"?units=2\"}}", "say --system"),
+            ("nodes: {line 14: {option: \"?copies=2\"}}", "3 loops"),
+            ("nodes: {line 14: {option: \"?copies=0-1-1\"}}", "that are none"),
+            ("nodes: {line 14: {option: \"?copies=1-1-99\"}}", "cannot have"),
+            ("nodes: {line 14: {place: 1}}", "one device"),
+            ("nodes: {line 14: {generator: stream}}", "'loops'"),
+            ("splits: {line 14: 2}", "neither splits"),
+            ("nodes: [1]", "key: value")):
+        result = compile_with(text + "\n")
+        suite.check(result.status in (1, 2) and words in result.err and
+                    "remedy" in result.err or words == "key: value" and
+                    words in result.err, f"{text} is refused: {result.err}",
+                    result.command)
+
+
 def kernel_analysis(suite):
     """What a kernel needs, and roofs that no plan exceeds."""
     device = ("--device", "xcu280")

@@ -223,7 +223,7 @@ def kernel_phases(suite):
     refused = [
         ("explore", ("--stages", "2"), 2, "--stages acts in the phase"),
         ("integerize", ("--numbers", "half"), 2, "--numbers acts in the phase"),
-        ("integerize", ("--steer", integers), 2, "holds a kernel"),
+        ("integerize", ("--max-nodes", "2"), 2, "holds a kernel"),
         ("integerize", ("--cluster", "ku060x2"), 2, "built for one device"),
         ("integerize", ("--device", "xck27"), 2, "xck26"),
         ("integerize", ("--units", "2"), 2, "say --system"),

@@ -251,8 +251,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
       options->request.samples.option = "--input";
     const CompileRequest &request = options->request;
     const std::vector<std::string> common = {
-        "--output",    "--json",   "--device", "--board", "--cluster",
-        "--clock-mhz", "--config", "--goal",   "--plan",  "--compile-to"};
+        "--output",  "--json",       "--device", "--board",
+        "--cluster", "--clock-mhz",  "--config", "--goal",
+        "--plan",    "--compile-to", "--steer"};
     bool isKernel = false;
     if (!request.from) // otherwise the module says what it is
       isKernel = checkOptionsOf(*command, request.model.path, common);
@@ -267,6 +268,7 @@ void cli::addCompile(CLI::App &app, Run &run) {
         llvm::for_each(kOfUnits, refuse);
         refuse("--plan");
         refuse("--compile-to");
+        refuse("--steer");
         ForeignHlsRequest foreign{
             request.model.path, request.kernel,
             options->target == "bambu" ? HlsTool::Bambu : HlsTool::VitisHls,

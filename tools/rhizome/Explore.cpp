@@ -211,8 +211,8 @@ void cli::addExplore(CLI::App &app, Run &run) {
     if (dumpsConfig(*command, *options, run))
       return;
     const std::vector<std::string> common = {
-        "--json",      "--device", "--board", "--cluster",
-        "--clock-mhz", "--config", "--goal",  "--plan"};
+        "--json",   "--device", "--board", "--cluster", "--clock-mhz",
+        "--config", "--goal",   "--plan",  "--steer"};
     bool isKernel = false;
     if (!options->request.from) // otherwise the module says what it is
       isKernel = checkOptionsOf(*command, options->request.model.path, common);
@@ -232,8 +232,9 @@ void cli::addExplore(CLI::App &app, Run &run) {
               {hardware.model.path, hardware.kernel, hardware},
               formatsOf(*command)};
           request.unit.residents = hardware.unit.residents;
-          for (const char *name : {"--goal", "--copies", "--stages", "--lanes",
-                                   "--words", "--system", "--units", "--plan"})
+          for (const char *name :
+               {"--goal", "--copies", "--stages", "--lanes", "--words",
+                "--system", "--units", "--plan", "--steer"})
             if (command->count(name))
               throw CLI::ValidationError(name, "--systems chooses it");
           run = [options, picture, request] {

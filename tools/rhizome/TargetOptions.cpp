@@ -52,7 +52,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       command
           .add_option("--steer", request.steer,
                       "a .yaml file that pins generators, options, cuts and "
-                      "places by the model's nodes")
+                      "places by the model's nodes, or options of a kernel "
+                      "and its nests")
           ->check(faultOfFile)
           ->option_text("FILE");
   command
@@ -189,7 +190,8 @@ bool cli::dumpsConfig(const CLI::App &command, const TargetOptions &options,
 
 bool cli::namesHardware(const CLI::App &command) {
   return command.count("--device") || command.count("--board") ||
-         command.count("--cluster") || command.count("--plan");
+         command.count("--cluster") || command.count("--plan") ||
+         command.count("--steer");
 }
 
 /// --clock-mhz, if it is given.

@@ -35,6 +35,8 @@ struct HardwareRequest {
   /// A plan.json, or a package, whose choice is built again, within what its
   /// goal allowed; "": none. Then `unit`, `goal` and `copies` are not read.
   std::string plan = {};
+  /// A steering file: an option for the kernel and for its nests; "": none.
+  std::string steer = {};
   /// The kernel as its file has it, once it is imported.
   std::string source = {};
   /// Options that take the place of what a module records.
