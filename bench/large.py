@@ -4,12 +4,15 @@
 memory of `rhizome coverage` and `rhizome explore`, each in a process of its
 own.
 
-    bench/large.py FOLDER [NETWORK …] [--device NAME] [--roles N …]
+    bench/large.py FOLDER [NETWORK …] [--device NAME] [--roles N …] [--frame]
 
 FOLDER holds ONNX files; without names all of them are taken. A network is
 explored for --device, or for the device of the case that names it below; its
 plan follows: the rate, the resources, what limits it. With --roles it is
-explored for clusters of so many KU060 roles instead.
+explored for clusters of so many KU060 roles instead. With --frame the plan for
+the device is compiled and a frame of random data simulated in RTL: mismatches,
+and cycles next to the predicted ones. The interval is measured over several
+frames, which takes from a quarter of an hour to hours.
 Nothing is asserted: times are this machine's.
 """
 import argparse
@@ -62,9 +65,14 @@ def main():
     parser.add_argument("networks", nargs="*")
     parser.add_argument("--device")
     parser.add_argument("--roles", type=int, nargs="+", default=[])
-    parser.add_argument("--timeout", type=int, default=600,
-                        help="CPU seconds after which a command is ended")
+    parser.add_argument("--frame", action="store_true")
+    parser.add_argument("--timeout", type=int,
+                        help="CPU seconds after which a command is ended; "
+                             "default 600, with --frame 30,000")
     args = parser.parse_args()
+    if args.frame and args.roles:
+        parser.error("--frame is of one device: leave --roles out")
+    args.timeout = args.timeout or (30000 if args.frame else 600)
     files = sorted(args.folder.glob("*.onnx"))
     if args.networks:
         files = [args.folder / f"{name}.onnx" for name in args.networks]
@@ -76,6 +84,17 @@ def main():
     print(f"{'network':18} {'command':30} {'s':>7} {'CPU s':>7} {'MB':>6}")
     with tempfile.TemporaryDirectory() as folder:
         run(files, args, pathlib.Path(folder))
+
+
+def frame_text(output):
+    """What `simulate --json` measured, next to what was predicted."""
+    result = json.loads(output)
+    predicted, measured = result["predicted"], result["measured"]
+    return (f"{result['mismatches']} mismatches; interval "
+            f"{measured['interval_cycles']:,.2f} cycles, predicted "
+            f"{predicted['interval_cycles']:,}; latency "
+            f"{measured['latency_cycles']:,}, predicted "
+            f"{predicted['latency_cycles']:,}")
 
 
 def targets_of(file, args, folder):
@@ -97,7 +116,14 @@ def run(files, args, folder):
     for file in files:
         explores = [["explore", file, *target, "--json"]
                     for target in targets_of(file, args, folder)]
-        for command in (["coverage", file], *explores):
+        frames = []
+        if args.frame:
+            package = folder / f"{file.stem}.rhz"
+            [target] = targets_of(file, args, folder)
+            frames = [["compile", file, *target, "-o", package, "--json"],
+                      ["simulate", package, "--level", "rtl", "-n", "1",
+                       "--json"]]
+        for command in (["coverage", file], *explores, *frames):
             seconds, cpu, peak, status, output = measure([RHIZOME, *command])
             text = " ".join(getattr(word, "stem", word)
                             for word in [command[0], *command[2:]])
@@ -106,6 +132,8 @@ def run(files, args, folder):
                   f"{peak:6.0f}{note}", flush=True)
             if command[0] == "explore" and output:
                 print(f"{'':18} {plan_text(output)}", flush=True)
+            if command[0] == "simulate" and output and status < 2:
+                print(f"{'':18} {frame_text(output)}", flush=True)
 
 
 if __name__ == "__main__":
