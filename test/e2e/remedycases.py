@@ -343,7 +343,7 @@ CASES = {
         "explore {kernel} --device xcu280 --systems --lanes 2",
         "formats {tiny}", "formats {kernel} --check-ranges",
         "formats {kernel} --range 3 1 --formats half",
-        "formats {kernel} --formats fixd", "analyze {kernel}",
+        "formats {kernel} --formats fixd", "analyze {kernel} --device xcu28",
         "simulate {kernel} --level rtl"],
     "files": [
         "explore {tiny} --device {t_device_key}",

@@ -261,9 +261,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
       if (options->target == "vitis-hls" || options->target == "bambu") {
         auto refuse = [&](const char *name) {
           if (command->count(name))
-            throw CLI::ValidationError(
-                name,
-                "it applies only to Rhizome's own RTL; drop it or --target");
+            throw CLI::ValidationError(name,
+                                       "it is for Rhizome's own RTL: leave it "
+                                       "out, or leave out --target");
         };
         llvm::for_each(kOfUnits, refuse);
         refuse("--plan");
