@@ -145,6 +145,21 @@ def phases(suite):
                     words in result.out + result.err,
                     f"{' '.join(options)} is refused", result.command)
     edited(suite)
+    # Homes of weights are asked for before explore, and kept until then.
+    homes = ("--device", "xck26", "--weights", "resident")
+    whole, module = suite.work / "homes.rhz", suite.work / "homes.mlir"
+    suite.run("compile", DIGITS, *homes, "-o", whole)
+    suite.check("weights=ultra" in (whole / "plan.json").read_text(),
+                "weights are resident")
+    stopped_at(suite, "normalize", DIGITS, homes, module)
+    result = gone_on(suite, "normalize", module, suite.work / "kept.rhz")
+    same(suite, whole, suite.work / "kept.rhz",
+         "a module keeps the homes of weights", result.command)
+    result = suite.run("compile", suite.work / "explore.mlir",
+                       "--compile-from", "explore", "--weights", "rom")
+    suite.check(result.status == 2 and "--weights acts in the phase" in
+                result.err, "and they are refused after explore",
+                result.command)
     # Recorded options are used, given ones take precedence.
     result = suite.run("compile", suite.work / "integerize.mlir",
                        "--compile-from", "integerize", "--device", "xc7z020",
