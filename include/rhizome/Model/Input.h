@@ -12,7 +12,7 @@ enum class InputKind {
   BrokenMlir,     ///< MLIR that cannot be read: its importer reports why
   Kernel,         ///< in the kernel language, or as MLIR
   KernelFolder,   ///< the output folder of compileKernel
-  KernelPackage,  ///< hardware of a kernel: the output of buildHardware
+  KernelPackage,  ///< a package with a kernel's hardware
   Folder          ///< any other folder, such as a package
 };
 
