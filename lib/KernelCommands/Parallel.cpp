@@ -178,6 +178,22 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
                                kTries);
   };
   std::vector<loops::ParallelChoice> choices = choose();
+  // Where much is allowed, the fastest ways crowd out those that can be built:
+  // what fewer resources reach is looked at, too.
+  if (isServed && limits.cycles == 0) {
+    const gen::Resources all = limits.most;
+    for (double share : {0.5, 0.25}) {
+      for (size_t k = 0; k < all.amount.size(); ++k)
+        limits.most.amount[k] = share * all.amount[k];
+      llvm::append_range(choices, choose());
+    }
+    limits.most = all;
+    llvm::stable_sort(choices, [](const auto &x, const auto &y) {
+      return x.cycles < y.cycles;
+    });
+    if (choices.size() > kTries)
+      choices.resize(kTries);
+  }
   if (choices.empty() && limits.most.uram() > 0) {
     limits.inUltra = true;
     choices = choose();
