@@ -171,6 +171,7 @@ def service(folder):
 
 def phases(folder):
     digits(folder)
+    link(folder, "kernel.cfd", "kernels/helmholtz.cfd")
     (folder / "empty.mlir").write_text("module {}\n")
     return ["rhizome compile net.onnx --compile-to emit -o text.mlir"]
 
