@@ -7,33 +7,37 @@ using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::analysis;
 
-static Carried carriedBy(Type type) {
+Carried analysis::carriedBy(Type type) {
   Carried carried;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return carried;
   carried.shape = tensor.getShape().vec();
+  carried.isSigned = true;
   if (auto integer = num::elementInt(type)) {
     carried.bits = integer.getWidth();
     carried.isSigned = integer.getLo() < 0;
+  } else if (auto format = num::formatOf(tensor.getElementType())) {
+    carried.bits = unsigned(format->width());
+    carried.isSigned = !format->isFixed() || format->isSigned;
   } else {
     carried.bits = tensor.getElementType().getIntOrFloatBitWidth();
-    carried.isSigned = true;
   }
   return carried;
 }
 
-static int64_t bitsOf(Type type) {
-  Carried carried = carriedBy(type);
+int64_t analysis::bitsOf(const Carried &carried) {
   return llvm::product_of(carried.shape) * int64_t(carried.bits);
 }
+
+static int64_t bitsOf(Type type) { return analysis::bitsOf(carriedBy(type)); }
 
 analysis::Needs analysis::analyze(func::FuncOp network) {
   Needs result;
   DenseMap<Value, int64_t> producer;
   for (BlockArgument argument : network.getArguments()) {
     producer[argument] = -1 - int64_t(argument.getArgNumber());
-    result.border.in += bitsOf(argument.getType());
+    result.border.in += ::bitsOf(argument.getType());
     result.inputs.push_back(carriedBy(argument.getType()));
   }
   for (mlir::Operation &op : network.getBody().front()) {
@@ -63,7 +67,7 @@ analysis::Needs analysis::analyze(func::FuncOp network) {
     auto it = producer.find(gen::rootOf(v));
     if (it != producer.end())
       result.outputs.push_back(it->second);
-    result.border.out += bitsOf(v.getType());
+    result.border.out += ::bitsOf(v.getType());
   }
   result.total.inputBits = result.border.in;
   result.total.outputBits = result.border.out;

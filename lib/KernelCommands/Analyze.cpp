@@ -4,85 +4,47 @@
 #include "rhizome/KernelCommands/Analyze.h"
 #include "HardwareParts.h"
 #include "Steps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "rhizome/Dialect/Num/Num.h"
-#include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Generator/Loops/Choose.h"
 #include "rhizome/Generator/Loops/Views.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Transforms/Algebra.h"
 #include "rhizome/Units/Circuit.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace rhizome;
 using namespace rhizome::kernelcommands;
-using analysis::Carried;
 namespace loops = rhizome::gen::loops;
 
-/// A value of the kernel as its number format has it.
-static Carried carriedBy(Value v) {
-  Carried carried;
-  auto tensor = cast<RankedTensorType>(v.getType());
-  carried.shape = tensor.getShape().vec();
-  carried.isSigned = true;
-  if (auto format = num::formatOf(tensor.getElementType())) {
-    carried.bits = unsigned(format->width());
-    carried.isSigned = !format->isFixed() || format->isSigned;
-  } else {
-    carried.bits = tensor.getElementType().getIntOrFloatBitWidth();
-  }
-  return carried;
-}
-
 static int64_t bitsOf(Value v) {
-  const Carried carried = carriedBy(v);
-  return llvm::product_of(carried.shape) * int64_t(carried.bits);
-}
-
-/// Products and sums of all iterations; conversions are none. A product that is
-/// added to a sum is a multiply-accumulate.
-static osa::Work workOf(linalg::GenericOp nest) {
-  int64_t iterations = llvm::product_of(nest.getStaticLoopRanges());
-  int64_t all = 0;
-  bool hasProduct = false, hasSum = false;
-  for (Operation &op : nest.getBody()->without_terminator()) {
-    if (isa<num::CastOp, num::CompareOp, arith::ConstantOp, arith::CmpFOp,
-            arith::SelectOp>(op) ||
-        !isa<num::NumDialect, arith::ArithDialect>(op.getDialect()))
-      continue;
-    const bool isFused = isa<num::FmaOp>(op);
-    hasProduct |= isFused || isa<num::MulOp, arith::MulFOp>(op);
-    hasSum |= isFused || isa<num::AddOp, arith::AddFOp>(op);
-    all += isFused ? 2 : 1;
-  }
-  osa::Work work;
-  work.flops = iterations * all;
-  if (nest.getNumReductionLoops() && hasProduct && hasSum)
-    work.macs = iterations;
-  work.ops = work.flops - 2 * work.macs;
-  return work;
+  return analysis::bitsOf(analysis::carriedBy(v.getType()));
 }
 
 Result<KernelAnalysis> kernelcommands::analyzeKernel(ModuleOp module) {
-  auto kernel = numberedOf(module, {});
-  if (!kernel)
-    return failureOf(kernel.takeError(), Failure::Kind::Input);
-  if (Refusals refusals = whyNoHardware(*kernel); !refusals.empty())
+  auto numbered = numberedOf(module, {});
+  if (!numbered)
+    return failureOf(numbered.takeError(), Failure::Kind::Input);
+  if (Refusals refusals = whyNoHardware(*numbered); !refusals.empty())
     return Failure::refused(std::move(refusals));
   KernelAnalysis out;
-  const loops::KernelParts parts = loops::partsOf(kernel->integers);
-  auto formats = matchingFormats(*kernel);
+  const loops::KernelParts parts = loops::partsOf(numbered->integers);
+  auto formats = matchingFormats(*numbered);
   auto inFormat = [&](Value v) -> Value {
     if (auto result = dyn_cast<OpResult>(v))
       return formats.at(result.getOwner())->getResult(result.getResultNumber());
-    return kernel->formats.func.getArgument(
+    return numbered->formats.func.getArgument(
         cast<BlockArgument>(v).getArgNumber());
   };
+  llvm::DenseMap<Operation *, kernel::Work> work;
+  for (const auto &[op, counted] :
+       kernel::workByOperation(numbered->formats.func))
+    work[op] = counted;
   llvm::DenseMap<Value, int64_t> producer;
   analysis::Needs &needs = out.needs;
   for (auto [i, v] : llvm::enumerate(parts.inputs)) {
     producer[v] = -1 - int64_t(i);
-    needs.inputs.push_back(carriedBy(inFormat(v)));
+    needs.inputs.push_back(analysis::carriedBy(inFormat(v).getType()));
     needs.border.in += bitsOf(inFormat(v));
   }
   const std::vector<std::string> names = namesOf(parts.nests);
@@ -91,7 +53,10 @@ Result<KernelAnalysis> kernelcommands::analyzeKernel(ModuleOp module) {
     analysis::Operation entry;
     entry.node = names[n];
     entry.op = "nest";
-    entry.work = workOf(cast<linalg::GenericOp>(formats.at(nest)));
+    const kernel::Work counted = work.lookup(formats.at(nest));
+    entry.work.macs = counted.macs;
+    entry.work.flops = counted.operations;
+    entry.work.ops = counted.operations - 2 * counted.macs;
     // Parts of a tensor may overlap: no more is read than it has.
     llvm::MapVector<Value, int64_t> read;
     for (Value v : nest.getDpsInputs())
@@ -105,7 +70,7 @@ Result<KernelAnalysis> kernelcommands::analyzeKernel(ModuleOp module) {
     }
     const Value result = nest->getResult(0);
     entry.work.outputBits = bitsOf(inFormat(result));
-    entry.result = carriedBy(inFormat(result));
+    entry.result = analysis::carriedBy(inFormat(result).getType());
     producer[result] = int64_t(needs.operations.size());
     needs.total.macs += entry.work.macs;
     needs.total.ops += entry.work.ops;
@@ -119,7 +84,7 @@ Result<KernelAnalysis> kernelcommands::analyzeKernel(ModuleOp module) {
   }
   needs.total.inputBits = needs.border.in;
   needs.total.outputBits = needs.border.out;
-  out.kernel = std::make_unique<NumberedKernel>(std::move(*kernel));
+  out.kernel = std::make_unique<NumberedKernel>(std::move(*numbered));
   return out;
 }
 

@@ -48,8 +48,8 @@ Status steer(HardwareRequest &request, const NumberedKernel &kernel);
 /// Enters the choice in a module: `flow.plan` with an offer of `loops` for the
 /// unit and one for each nest.
 void recordUnit(const ChosenUnit &unit, mlir::ModuleOp module);
-/// The choice that a module holds for a kernel with these inputs, if its keys
-/// are such offers.
+/// The choice that a module holds for a kernel with these inputs and so many
+/// nests, if its keys are such offers.
 Result<UnitChoice> unitIn(mlir::ModuleOp module,
-                          llvm::ArrayRef<PlannedTensor> inputs);
+                          llvm::ArrayRef<PlannedTensor> inputs, size_t nests);
 } // namespace rhizome::kernelcommands

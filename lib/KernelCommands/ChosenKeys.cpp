@@ -189,9 +189,11 @@ bool kernelcommands::readCopies(const OptionKey &key,
 }
 
 rhizome::Result<UnitChoice>
-kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
+kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs,
+                       size_t nests) {
   UnitChoice choice;
   bool good = true, hasUnit = false;
+  size_t found = 0;
   flow::PlanOp plan = *module.getOps<flow::PlanOp>().begin();
   plan.walk([&](flow::ChoiceOp op) {
     auto key = OptionKey::parse(op.getKey());
@@ -211,9 +213,10 @@ kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
         else
           good = false;
     } else if (OptionKey(kGenerator, "nest").matches(*key)) {
+      ++found;
       ChosenNest nest;
       nest.name = op.getNode().str();
-      if (!key->value("datapath"))
+      if (!key->value("datapath")) // none has copies
         return;
       good &= readCopies(*key, nest.copies) &&
               reader.list("order", nest.order) &&
@@ -223,10 +226,20 @@ kernelcommands::unitIn(ModuleOp module, ArrayRef<PlannedTensor> inputs) {
       good = false;
     }
   });
-  if (good && hasUnit)
-    return choice;
-  return Failure(Failure::Kind::Input,
-                 "the plan of the kernel in this module has an option that is "
-                 "none of 'loops'",
-                 "compile from a phase before 'explore'");
+  const char *remedy = "compile from a phase before 'explore'";
+  if (!good || !hasUnit)
+    return Failure(Failure::Kind::Input,
+                   "the plan of the kernel in this module has an option that "
+                   "is none of 'loops'",
+                   remedy);
+  if (found != nests || (!choice.nests.empty() && choice.nests.size() != nests))
+    return Failure(Failure::Kind::Input,
+                   "the plan in this module has options of 'loops' for " +
+                       std::to_string(found) + " nests, " +
+                       std::to_string(choice.nests.size()) +
+                       " of them with a datapath; the kernel has " +
+                       std::to_string(nests) +
+                       " nests, and all have one or none",
+                   remedy);
+  return choice;
 }

@@ -348,10 +348,13 @@ kernelcommands::buildChosen(const HardwareRequest &request, ModuleOp module,
   const std::vector<int64_t> &asked = request.unit.borders;
   if (!asked.empty() && (*built)->plan.kernel->choice.borders != asked)
     return Failure(Failure::Kind::Input,
-                   "--plan: '" + request.plan +
+                   (request.plan.empty() ? "'" + request.path
+                                         : "--plan: '" + request.plan) +
                        "' has borders that the memories' banks do not allow, "
                        "or not one for each tensor",
-                   "leave kernel.choice.borders empty: []");
+                   request.plan.empty()
+                       ? "leave borders out of the key of 'loops/unit'"
+                       : "leave kernel.choice.borders empty: []");
   return built;
 }
 

@@ -109,7 +109,6 @@ Status HardwareCompilation::import() {
   loaded->func->setAttr(marks::kKernel, UnitAttr::get(module.getContext()));
   module->setLoc((*loaded->module)->getLoc());
   module.getBodyRegion().takeBody(loaded->module->getBodyRegion());
-  record(false);
   return Done();
 }
 
@@ -139,8 +138,8 @@ Status HardwareCompilation::integerize() {
 static Status checkUnit(const UnitChoice &unit,
                         const planbuild::Targets &targets) {
   if (unit.units > 1 && !unit.isSystem)
-    return Failure(Failure::Kind::Usage, "--units: it is for systems",
-                   "say --system");
+    return Failure(Failure::Kind::Usage,
+                   "units: several of them are for systems", "say --system");
   if (unit.isSystem && targets.places.places[0].context.memories.empty())
     return Failure(Failure::Kind::Input,
                    "--system: '" + targets.devices[0].name +
@@ -170,7 +169,6 @@ Status HardwareCompilation::explore() {
     return chosen.failure();
   built = std::move(*chosen);
   recordUnit(*built, module);
-  record(true);
   return Done();
 }
 
@@ -181,10 +179,13 @@ Status HardwareCompilation::build() {
   if (!numbered)
     return failureOf(numbered.takeError(), Failure::Kind::Input);
   gen::loops::KernelParts parts = gen::loops::partsOf(numbered->integers);
-  auto choice = unitIn(module, tensorsOf(*numbered, parts.inputs));
+  auto choice =
+      unitIn(module, tensorsOf(*numbered, parts.inputs), parts.nests.size());
   if (!choice)
     return choice.failure();
   request.unit = std::move(*choice);
+  if (Status good = checkUnit(request.unit, targets); !good)
+    return good;
   auto made = buildChosen(request, module, targets, goal);
   if (!made)
     return made.failure();

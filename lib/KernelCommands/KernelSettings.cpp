@@ -2,7 +2,7 @@
 // What later phases need to know of a kernel's compile, in the module: entries
 // of `rhizome.compile`, of which `kernel` says that it is one.
 #include "Chosen.h"
-#include "rhizome/Dialect/Marks/Marks.h"
+#include "rhizome/Dialect/Marks/Settings.h"
 #include "rhizome/Generator/OptionKey.h"
 #include "rhizome/Support/Failures.h"
 
@@ -20,68 +20,29 @@ bool kernelcommands::holdsKernel(ModuleOp module) {
 }
 
 void HardwareCompilation::record(bool isExplored) {
-  Builder b(module.getContext());
-  auto text = [&](NamedAttrList &list, const char *name,
-                  const std::string &value) {
-    if (!value.empty())
-      list.set(name, b.getStringAttr(value));
-  };
-  auto texts = [&](NamedAttrList &list, const char *name,
-                   const std::vector<std::string> &values) {
-    if (!values.empty())
-      list.set(name, b.getStrArrayAttr(llvm::to_vector_of<StringRef>(values)));
-  };
-  NamedAttrList list, kernel;
-  text(list, "device", request.target.device);
-  text(list, "board", request.target.board);
-  if (request.target.clockMhz)
-    list.set("clock_mhz", b.getF64FloatAttr(*request.target.clockMhz));
-  text(kernel, "source", request.source);
-  text(kernel, "options", kernelOptionsText(request.options));
+  marks::SettingsWriter list(module.getContext());
+  marks::SettingsWriter kernel(module.getContext());
+  list.text("device", request.target.device);
+  list.text("board", request.target.board);
+  list.real("clock_mhz", request.target.clockMhz);
+  kernel.text("source", request.source);
+  kernel.text("options", kernelOptionsText(request.options));
   if (!isExplored) {
-    text(list, "goal", request.goal);
-    text(list, "plan", request.plan);
-    text(list, "steer", request.steer);
-    text(kernel, "unit", keyOfUnit(request.unit, {}).text());
-    texts(kernel, "residents", request.unit.residents);
+    list.text("goal", request.goal);
+    list.text("plan", request.plan);
+    list.text("steer", request.steer);
+    kernel.text("unit", keyOfUnit(request.unit, {}).text());
+    kernel.texts("residents", request.unit.residents);
     std::vector<std::string> copies;
     for (const NestCopies &nest : request.copies)
       copies.push_back(textOf(nest));
-    texts(kernel, "copies", copies);
+    kernel.texts("copies", copies);
   }
-  list.set("kernel", kernel.getDictionary(b.getContext()));
-  module->setAttr(marks::kCompile, list.getDictionary(b.getContext()));
+  list.set("kernel", kernel.dictionary());
+  module->setAttr(marks::kCompile, list.dictionary());
 }
 
-namespace {
-/// Takes settings over; what is wrong first stays.
-class SettingsReader {
-public:
-  std::string problem;
-
-  bool text(NamedAttribute entry, std::string &to) {
-    auto value = dyn_cast<StringAttr>(entry.getValue());
-    if (!value)
-      return wrong(entry, "a string");
-    to = value.str();
-    return true;
-  }
-  bool texts(NamedAttribute entry, std::vector<std::string> &to) {
-    auto values = dyn_cast<ArrayAttr>(entry.getValue());
-    if (!values || !llvm::all_of(values, llvm::IsaPred<StringAttr>))
-      return wrong(entry, "a list of strings");
-    to.clear();
-    for (Attribute value : values)
-      to.push_back(cast<StringAttr>(value).str());
-    return true;
-  }
-  bool wrong(NamedAttribute entry, const char *wanted) {
-    problem = "'" + entry.getName().str() + "' in " + marks::kCompile.str() +
-              " is not " + wanted;
-    return false;
-  }
-};
-} // namespace
+using marks::SettingsReader;
 
 /// The options of a file, with those that the user gives anew.
 static bool readOptions(SettingsReader &reader, NamedAttribute entry,
@@ -181,17 +142,16 @@ static bool readSetting(SettingsReader &reader, NamedAttribute entry,
   if (name == "steer")
     return reader.text(entry, isSteered ? other : request.steer);
   if (name == "clock_mhz") {
-    auto clock = dyn_cast<FloatAttr>(entry.getValue());
-    if (!clock)
-      return reader.wrong(entry, "a float");
+    std::optional<double> clock;
+    if (!reader.real(entry, clock))
+      return false;
     if (!request.target.clockMhz)
-      request.target.clockMhz = clock.getValueAsDouble();
+      request.target.clockMhz = clock;
     return true;
   }
-  auto kernel = dyn_cast<DictionaryAttr>(entry.getValue());
-  if (name != "kernel" || !kernel)
+  if (name != "kernel")
     return reader.wrong(entry, "a setting");
-  return llvm::all_of(kernel, [&](NamedAttribute inner) {
+  return reader.entries(entry, [&](NamedAttribute inner) {
     return readKernelSetting(reader, inner, request);
   });
 }

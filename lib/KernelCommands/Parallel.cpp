@@ -180,12 +180,15 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   std::vector<loops::ParallelChoice> choices = choose();
   // Where much is allowed, the fastest ways crowd out those that can be built:
   // what fewer resources reach is looked at, too.
+  constexpr double kShares[] = {0.5, 0.25};
   if (isServed && limits.cycles == 0) {
     const gen::Resources all = limits.most;
-    for (double share : {0.5, 0.25}) {
+    for (double share : kShares) {
       for (size_t k = 0; k < all.amount.size(); ++k)
         limits.most.amount[k] = share * all.amount[k];
-      llvm::append_range(choices, choose());
+      for (loops::ParallelChoice &choice : choose())
+        if (!llvm::is_contained(choices, choice))
+          choices.push_back(std::move(choice));
     }
     limits.most = all;
     llvm::stable_sort(choices, [](const auto &x, const auto &y) {

@@ -5,7 +5,6 @@
 #include "Compilation.h"
 #include "rhizome/Design/Design.h"
 #include "rhizome/KernelCommands/Analyze.h"
-#include "rhizome/Model/Input.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Pipeline/Pipeline.h"
 #include "rhizome/PlanBuild/DeviceContext.h"
@@ -83,6 +82,7 @@ analyzeKernel(const AnalyzeRequest &request,
   CompileRequest compile;
   compile.model = request.model;
   compile.device = kDefaultDevice;
+  compile.isKernel = true;
   compile.kernel = request.kernel;
   auto compilation = Compilation::of(std::move(compile), *module);
   if (Status begun = compilation->begin(); !begun)
@@ -176,7 +176,7 @@ pipeline::analyzeModel(const AnalyzeRequest &request) {
   auto devices = devicesFor(request);
   if (!devices)
     return failureOf(devices.takeError(), Failure::Kind::Input);
-  if (isKernel(inputKind(request.model.path)))
+  if (request.isKernel)
     return analyzeKernel(request, *devices);
   MLIRContext context;
   IntegerizeStats stats;

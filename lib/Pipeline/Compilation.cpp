@@ -3,7 +3,6 @@
 #include "Compilation.h"
 #include "KernelCompilation.h"
 #include "mlir/IR/Verifier.h"
-#include "rhizome/Model/Input.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -11,11 +10,8 @@ using namespace rhizome::pipeline;
 
 std::unique_ptr<Compilation> Compilation::of(CompileRequest request,
                                              ModuleOp module) {
-  const bool isKernel =
-      module.getBody()->empty()
-          ? model::isKernel(model::inputKind(request.model.path))
-          : kernelcommands::holdsKernel(module);
-  if (isKernel)
+  if (module.getBody()->empty() ? request.isKernel
+                                : kernelcommands::holdsKernel(module))
     return std::make_unique<KernelCompilation>(std::move(request), module);
   return std::make_unique<NetworkCompilation>(std::move(request), module);
 }
@@ -28,6 +24,8 @@ Status Compilation::run(Phase phase) {
   // Import and integerize of a network tell their progress themselves.
   if (request.progress && phase != Phase::Import && phase != Phase::Integerize)
     request.progress(infoOf(phase).name);
+  if (Status ready = prepare(phase); !ready)
+    return ready;
   if (Status done = perform(phase); !done || phase == Phase::Package)
     return done;
   record(phase);
@@ -36,6 +34,30 @@ Status Compilation::run(Phase phase) {
                    std::string("internal: the phase '") + infoOf(phase).name +
                        "' leaves what it must not: " + diagnostics.take());
   return Done();
+}
+
+Status Compilation::perform(Phase phase) {
+  switch (phase) {
+  case Phase::Import:
+    return import();
+  case Phase::Normalize:
+    return normalize();
+  case Phase::Quantize:
+    return quantize();
+  case Phase::Integerize:
+    return integerize();
+  case Phase::Explore:
+    return explore();
+  case Phase::Build:
+    return build();
+  case Phase::Lower:
+    return lower();
+  case Phase::Emit:
+    return emit();
+  case Phase::Package:
+    return package();
+  }
+  llvm_unreachable("every phase returns");
 }
 
 std::string Compilation::text() {

@@ -16,8 +16,8 @@
 namespace rhizome::pipeline {
 class Compilation {
 public:
-  /// Of a network or a kernel: what the module holds, or, if it is empty, the
-  /// request's file. `module` is what `request.from` leaves; it stays the
+  /// Of a network or a kernel: what the module holds, or, if it is empty, what
+  /// the request says. `module` is what `request.from` leaves; it stays the
   /// caller's.
   static std::unique_ptr<Compilation> of(CompileRequest request,
                                          mlir::ModuleOp module);
@@ -47,9 +47,22 @@ protected:
   mlir::ModuleOp module;
   model::DiagnosticText diagnostics;
 
-  virtual Status perform(Phase phase) = 0;
+  /// What a phase needs of those before it, if the module was read from a file.
+  virtual Status prepare(Phase) { return Done(); }
+  virtual Status import() = 0;
+  virtual Status normalize() = 0;
+  virtual Status quantize() = 0;
+  virtual Status integerize() = 0;
+  virtual Status explore() = 0;
+  virtual Status build() = 0;
+  virtual Status lower() = 0;
+  virtual Status emit() = 0;
+  virtual Status package() = 0;
   /// Enters the settings that later phases need.
-  virtual void record(Phase done) {}
+  virtual void record(Phase done) = 0;
+
+private:
+  Status perform(Phase phase);
 };
 
 class NetworkCompilation : public Compilation {
@@ -64,7 +77,16 @@ public:
   void complete() override;
 
 protected:
-  Status perform(Phase phase) override;
+  Status prepare(Phase phase) override;
+  Status import() override;
+  Status normalize() override;
+  Status quantize() override;
+  Status integerize() override;
+  Status explore() override;
+  Status build() override;
+  Status lower() override;
+  Status emit() override;
+  Status package() override;
   void record(Phase done) override;
 
 private:
@@ -90,10 +112,6 @@ private:
   Status readBuilt();
   void notePlan();
 
-  Status import();
-  Status normalize();
-  Status quantize();
-  Status integerize();
   void settleHomes();
   Status holdWeights(const explore::Goal &wanted);
   std::string settingsThatMeet(const explore::Goal &wanted,
@@ -101,11 +119,6 @@ private:
   Status waitForStates(explore::Goal &wanted);
   mlir::FailureOr<explore::Result>
   exploreClocks(const explore::Goal &wanted, const explore::Steering &steering);
-  Status explore();
-  Status build();
-  Status lower();
-  Status emit();
-  Status package();
   llvm::Error write(PackageWriter &writer);
   llvm::Error writeNodes(PackageWriter &writer);
   std::string printModel();

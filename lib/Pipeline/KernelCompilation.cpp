@@ -25,30 +25,6 @@ KernelCompilation::KernelCompilation(CompileRequest request, ModuleOp module)
     : Compilation(std::move(request), module),
       hardware(hardwareOf(this->request), module) {}
 
-Status KernelCompilation::perform(Phase phase) {
-  switch (phase) {
-  case Phase::Import:
-    return hardware.import();
-  case Phase::Normalize:
-    return hardware.normalize();
-  case Phase::Quantize:
-    return hardware.quantize();
-  case Phase::Integerize:
-    return hardware.integerize();
-  case Phase::Explore:
-    return hardware.explore();
-  case Phase::Build:
-    return hardware.build();
-  case Phase::Lower:
-    return hardware.lower();
-  case Phase::Emit:
-    return hardware.emit();
-  case Phase::Package:
-    return hardware.package();
-  }
-  llvm_unreachable("every phase returns");
-}
-
 CompileResult KernelCompilation::take() {
   kernelcommands::HardwareResult found = hardware.take();
   CompileResult result;

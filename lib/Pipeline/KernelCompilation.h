@@ -14,7 +14,16 @@ public:
   llvm::Expected<llvm::json::Object> analysis() override;
 
 protected:
-  Status perform(Phase phase) override;
+  Status import() override { return hardware.import(); }
+  Status normalize() override { return hardware.normalize(); }
+  Status quantize() override { return hardware.quantize(); }
+  Status integerize() override { return hardware.integerize(); }
+  Status explore() override { return hardware.explore(); }
+  Status build() override { return hardware.build(); }
+  Status lower() override { return hardware.lower(); }
+  Status emit() override { return hardware.emit(); }
+  Status package() override { return hardware.package(); }
+  void record(Phase done) override { hardware.record(done >= Phase::Explore); }
 
 private:
   kernelcommands::HardwareCompilation hardware;

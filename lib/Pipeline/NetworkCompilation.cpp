@@ -138,32 +138,8 @@ Status NetworkCompilation::linkHost() {
   return Done();
 }
 
-Status NetworkCompilation::perform(Phase phase) {
-  const bool isLate = phase > Phase::Build;
-  if (isLate && !built)
-    if (Status read = readBuilt(); !read)
-      return read;
-  switch (phase) {
-  case Phase::Import:
-    return import();
-  case Phase::Normalize:
-    return normalize();
-  case Phase::Quantize:
-    return quantize();
-  case Phase::Integerize:
-    return integerize();
-  case Phase::Explore:
-    return explore();
-  case Phase::Build:
-    return build();
-  case Phase::Lower:
-    return lower();
-  case Phase::Emit:
-    return emit();
-  case Phase::Package:
-    return package();
-  }
-  llvm_unreachable("every phase returns");
+Status NetworkCompilation::prepare(Phase phase) {
+  return phase > Phase::Build && !built ? readBuilt() : Status(Done());
 }
 
 void NetworkCompilation::record(Phase done) {

@@ -10,6 +10,7 @@
 #include "mlir/Pass/Pass.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Dialect/Rtl/Rtl.h"
+#include "rhizome/Model/Input.h"
 
 using namespace mlir;
 using namespace rhizome;
@@ -37,6 +38,9 @@ public:
     request.device = kDefaultDevice;
     request.model.path = model;
     request.output = output;
+    request.isKernel =
+        phase == Phase::Import &&
+        rhizome::model::isKernel(rhizome::model::inputKind(request.model.path));
     if (phase != Phase::Import) {
       request.from = Phase(int(phase) - 1);
       if (mlir::failed(verifyAfter(*request.from, getOperation())))

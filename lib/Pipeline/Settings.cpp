@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Settings.h"
 #include "mlir/IR/Builders.h"
-#include "rhizome/Dialect/Marks/Marks.h"
+#include "rhizome/Dialect/Marks/Settings.h"
 #include "rhizome/Model/TensorFormat.h"
 #include "llvm/Support/Path.h"
 
@@ -161,40 +161,29 @@ std::string pipeline::modelNameOf(const CompileRequest &request) {
 void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
                               Phase done) {
   Builder b(module.getContext());
-  NamedAttrList list;
-  auto text = [&](const char *name, const std::string &value) {
-    if (!value.empty())
-      list.set(name, b.getStringAttr(value));
-  };
-  auto texts = [&](const char *name, const std::vector<std::string> &values) {
-    if (!values.empty())
-      list.set(name, b.getStrArrayAttr(llvm::to_vector_of<StringRef>(values)));
-  };
-  text("model", modelNameOf(request));
-  text("device", request.device);
-  text("board", request.board);
-  text("cluster", request.cluster);
-  text("border", request.border);
-  if (request.clockMhz)
-    list.set("clock_mhz", b.getF64FloatAttr(*request.clockMhz));
+  marks::SettingsWriter list(module.getContext());
+  list.text("model", modelNameOf(request));
+  list.text("device", request.device);
+  list.text("board", request.board);
+  list.text("cluster", request.cluster);
+  list.text("border", request.border);
+  list.real("clock_mhz", request.clockMhz);
   if (done < Phase::Explore) {
-    text("goal", request.goal);
-    text("steer", request.steer);
-    text("plan", request.plan);
+    list.text("goal", request.goal);
+    list.text("steer", request.steer);
+    list.text("plan", request.plan);
     if (request.maxNodes)
       list.set("max_nodes", b.getI64IntegerAttr(*request.maxNodes));
-    if (request.acceptNearest)
-      list.set("accept_nearest", b.getUnitAttr());
-    texts("weights", request.weights);
-    texts("fifos", request.fifos);
+    list.flag("accept_nearest", request.acceptNearest);
+    list.texts("weights", request.weights);
+    list.texts("fifos", request.fifos);
     if (request.stateHome != "auto")
-      text("state_home", request.stateHome);
-    if (request.hideStates)
-      list.set("hide_states", b.getUnitAttr());
+      list.text("state_home", request.stateHome);
+    list.flag("hide_states", request.hideStates);
   }
   if (done < Phase::Quantize) {
     if (request.model.numberFormat)
-      text("number_format", request.model.numberFormat->str());
+      list.text("number_format", request.model.numberFormat->str());
     NamedAttrList formats;
     for (const auto &[name, format] : request.model.tensorFormats)
       formats.set(name, b.getStringAttr(format.str()));
@@ -217,7 +206,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
                   b.getStringAttr(request.samples.files.front().images));
     list.set("samples", samples.getDictionary(b.getContext()));
   }
-  module->setAttr(marks::kCompile, list.getDictionary(b.getContext()));
+  module->setAttr(marks::kCompile, list.dictionary());
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,41 +224,9 @@ std::optional<std::string> pipeline::waitingFormat(ModuleOp module) {
 }
 
 namespace {
-/// Reads the entries of a dictionary; what is wrong first stays.
-class Reader {
+/// Reads what only networks have, too.
+class Reader : public marks::SettingsReader {
 public:
-  Reader(std::string where) : where(std::move(where)) {}
-  std::string problem;
-
-  bool text(NamedAttribute entry, std::string &value) {
-    auto attr = dyn_cast<StringAttr>(entry.getValue());
-    if (!attr)
-      return wrong(entry, "a string");
-    value = attr.str();
-    return true;
-  }
-  bool texts(NamedAttribute entry, std::vector<std::string> &values) {
-    auto list = dyn_cast<ArrayAttr>(entry.getValue());
-    if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
-      return wrong(entry, "a list of strings");
-    for (Attribute value : list)
-      values.push_back(cast<StringAttr>(value).str());
-    return true;
-  }
-  bool whole(NamedAttribute entry, int64_t &value) {
-    auto attr = dyn_cast<IntegerAttr>(entry.getValue());
-    if (!attr || !attr.getType().isSignlessInteger(64))
-      return wrong(entry, "an i64");
-    value = attr.getInt();
-    return true;
-  }
-  bool real(NamedAttribute entry, std::optional<double> &value) {
-    auto attr = dyn_cast<FloatAttr>(entry.getValue());
-    if (!attr)
-      return wrong(entry, "a float");
-    value = attr.getValueAsDouble();
-    return true;
-  }
   bool format(NamedAttribute entry, std::optional<numeric::Format> &value,
               bool isTensor = false) {
     std::string words, error, note;
@@ -290,24 +247,6 @@ public:
     value = {unsigned(attr[0]), unsigned(attr[1])};
     return true;
   }
-  template <typename Each> bool entries(NamedAttribute entry, Each each) {
-    auto attr = dyn_cast<DictionaryAttr>(entry.getValue());
-    if (!attr)
-      return wrong(entry, "a dictionary");
-    for (NamedAttribute inner : attr)
-      if (!each(inner))
-        return false;
-    return true;
-  }
-  bool wrong(NamedAttribute entry, const std::string &wanted) {
-    if (problem.empty())
-      problem =
-          "'" + entry.getName().str() + "' in " + where + " is not " + wanted;
-    return false;
-  }
-
-private:
-  std::string where;
 };
 } // namespace
 
@@ -445,14 +384,10 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
       request.samples = std::move(samples);
     return true;
   }
-  if (name == "accept_nearest") {
-    request.acceptNearest = true;
-    return isa<UnitAttr>(entry.getValue()) || reader.wrong(entry, "a flag");
-  }
-  if (name == "hide_states") {
-    request.hideStates = true;
-    return isa<UnitAttr>(entry.getValue()) || reader.wrong(entry, "a flag");
-  }
+  if (name == "accept_nearest")
+    return reader.flag(entry, request.acceptNearest);
+  if (name == "hide_states")
+    return reader.flag(entry, request.hideStates);
   if (name == "state_home")
     return text(request.isGiven("--state-home"), request.stateHome);
   if (name == "weights")
@@ -489,7 +424,7 @@ Status pipeline::readSettings(ModuleOp module, CompileRequest &request) {
   Attribute all = module->getAttr(marks::kCompile);
   if (!all)
     return Done();
-  Reader reader(marks::kCompile.str());
+  Reader reader;
   auto settings = dyn_cast<DictionaryAttr>(all);
   bool good = bool(settings);
   if (!settings)

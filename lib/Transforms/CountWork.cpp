@@ -3,20 +3,26 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Dialect/Num/Ops.h"
 #include "rhizome/Transforms/Algebra.h"
 #include "rhizome/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace rhizome::kernel;
+namespace num = rhizome::num;
 
 namespace rhizome {
 #define GEN_PASS_DEF_LINALGCOUNTWORK
 #include "rhizome/Transforms/Passes.h.inc"
 } // namespace rhizome
 
+/// Also in number formats, where conversions and comparisons are none.
 static bool isArithmetic(Operation &op) {
   if (isa<math::MathDialect>(op.getDialect()))
     return true;
+  if (isa<num::NumDialect>(op.getDialect()))
+    return !isa<num::CastOp, num::CompareOp>(op);
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
              arith::NegFOp, arith::MinNumFOp, arith::MaxNumFOp,
              arith::MinimumFOp, arith::MaximumFOp, arith::AddIOp, arith::SubIOp,
@@ -35,9 +41,11 @@ rhizome::kernel::workByOperation(func::FuncOp kernel) {
     int64_t arithmetic = 0;
     bool product = false, sum = false;
     for (Operation &inner : op.getBlock()->without_terminator()) {
-      arithmetic += isArithmetic(inner);
-      product = product || isa<arith::MulFOp, arith::MulIOp>(inner);
-      sum = sum || isa<arith::AddFOp, arith::AddIOp>(inner);
+      const bool isFused = isa<num::FmaOp>(inner);
+      arithmetic += isFused ? 2 : isArithmetic(inner);
+      product |=
+          isFused || isa<arith::MulFOp, arith::MulIOp, num::MulOp>(inner);
+      sum |= isFused || isa<arith::AddFOp, arith::AddIOp, num::AddOp>(inner);
     }
     Work work;
     work.operations = iterations * arithmetic;

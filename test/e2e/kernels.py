@@ -1242,7 +1242,7 @@ def kernel_foreign(suite):
                 result.command)
     result = suite.run("compile", helmholtz, "--target", "bambu", "--device",
                        "xcu280", "--system", "-o", suite.work / "ours")
-    suite.check(result.status == 2 and "only to Rhizome's own RTL" in result.err,
+    suite.check(result.status == 2 and "for Rhizome's own RTL" in result.err,
                 f"--system for another tool: {result.err}", result.command)
     result = suite.run("explore", helmholtz, "--target", "bambu")
     suite.check(result.status == 2 and "--target" in result.err,

@@ -152,13 +152,13 @@ PHASES = ("import", "normalize", "quantize", "integerize", "explore", "build",
           "lower", "emit")
 
 
-def phases(suite, count, seed):
-    """Numbers and attributes of modules between phases."""
+def tried_between(suite, what, model, options, count, seed):
+    """Numbers and attributes of a model's modules between phases."""
     modules = {}
     for phase in PHASES:
         path = suite.work / f"{phase}.mlir"
-        result = suite.run("compile", MODEL, "--compile-to", phase, "-o", path,
-                           "--goal", "throughput=1000/s")
+        result = suite.run("compile", model, *options, "--compile-to", phase,
+                           "-o", path)
         if suite.check(result.status == 0, f"compiles to {phase}", result.command):
             modules[phase] = path.read_text()
     numbers = [n for n in NUMBERS if not n.startswith(".") and "x" not in n]
@@ -168,12 +168,24 @@ def phases(suite, count, seed):
         path = suite.work / f"p{i}.mlir"
         path.write_text(mutated(modules[phase], chance, numbers, ()))
         return ("compile", path, "--compile-from", phase, "-o", suite.work / f"p{i}.rhz")
-    tried(suite, "phase modules", count, seed, make)
+    tried(suite, what, count, seed, make)
+
+
+def phases(suite, count, seed):
+    tried_between(suite, "phase modules", MODEL,
+                  ("--goal", "throughput=1000/s"), count, seed)
+
+
+def kernel_phases(suite, count, seed):
+    tried_between(suite, "phase modules of a kernel",
+                  networks.ROOT / "examples/kernels/gradient.cfd",
+                  ("--numbers", "fixed<8,24>", "--device", "xcu280", "--goal",
+                   "throughput=1000000/s"), count, seed)
 
 
 KINDS = {"devices": devices, "boards": boards, "clusters": clusters,
          "steering": steering, "configurations": configurations,
-         "phases": phases}
+         "phases": phases, "kernel-phases": kernel_phases}
 
 
 def mutations(suite, kind, count, seed=1):

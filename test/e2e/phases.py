@@ -205,10 +205,15 @@ def kernel_edited(suite, module):
                           ("loops/unit?stages=3", "stream/unit?stages=3"),
                           ("resident=0", "resident=7"),
                           ("borders=1-1", "borders=x-1"),
-                          ("loops/nest", "loops/net")):
+                          ("loops/nest", "loops/net"),
+                          ("units=1", "units=3"),
+                          ("loops/nest", "loops/nest?datapath=0"),
+                          ('flow.choice "line 15" "nest"', '// "')):
         result = take(before, after)
-        suite.check(result.status == 1 and "'loops'" in result.err,
-                    f"{after} is refused: {result.err}", result.command)
+        words = "say --system" if "units" in after else "'loops'"
+        suite.check(before in text and result.status in (1, 2) and
+                    words in result.err, f"{after} is refused: {result.err}",
+                    result.command)
 
 
 def kernel_phases(suite):
@@ -275,13 +280,29 @@ def kernel_phases(suite):
              "not a choice of 'loops/unit'"),
             ("device = ", "devise = ", "'devise' in rhizome.compile is not"),
             ("residents = ", "residence = ", "'residence' in rhizome.compile"),
-            ("{rhizome.kernel}", "", "")):
+            ("rhizome.kernel}", "rhizome.kernels}",
+             "no attribute 'rhizome.kernels'")):
         (suite.work / "odd.mlir").write_text(text.replace(before, after, 1))
         result = gone_on(suite, "integerize", suite.work / "odd.mlir",
                          suite.work / "odd.rhz")
-        suite.check((result.status == 1 and words in result.err) if words else
-                    result.status in (0, 1), f"{after}: {result.err}",
+        suite.check(before in text and result.status == 1 and
+                    words in result.err, f"{after}: {result.err}",
                     result.command)
+    # What is given later is recorded for the phases that follow.
+    module, later = suite.work / "import.mlir", suite.work / "later.mlir"
+    suite.run("compile", module, "--compile-from", "import", "--numbers",
+              "fixed<6,10>", "--compile-to", "normalize", "-o", later)
+    result = gone_on(suite, "normalize", later, suite.work / "later.rhz")
+    plan = json.loads((suite.work / "later.rhz/plan.json").read_text())
+    suite.check(plan["kernel"]["inputs"][0]["format"] == "fixed<6,10>",
+                "numbers given from import to normalize are kept",
+                result.command)
+    for more in (("--cpu", "native"), ("--target", "bambu"),
+                 ("--explore-formats",)):
+        result = suite.run("compile", module, "--compile-from", "import", *more)
+        suite.check(result.status == 2 and more[0] in result.err and
+                    "leave out --compile-from" in result.err,
+                    f"{more} is refused: {result.err}", result.command)
     kernel_edited(suite, suite.work / "explore.mlir")
 
 

@@ -189,7 +189,7 @@ void cli::addAnalyze(CLI::App &app, Run &run) {
       "  rhizome analyze net_qdq.onnx --cluster mixed9 --json\n"
       "  rhizome analyze kernel.cfd --numbers 'fixed<8,24>' --device xcu280");
   command->callback([options, device, cluster, clock, command, &run] {
-    checkOptionsOf(
+    options->request.isKernel = checkOptionsOf(
         *command, options->request.model.path,
         {"--device", "--cluster", "--link", "--clock-mhz", "--json"});
     if (!device->count() && !cluster->count())

@@ -255,7 +255,9 @@ void cli::addCompile(CLI::App &app, Run &run) {
         "--cluster", "--clock-mhz",  "--config", "--goal",
         "--plan",    "--compile-to", "--steer"};
     bool isKernel = false;
-    if (!request.from) // otherwise the module says what it is
+    if (request.from)
+      refuseWithFrom(*command); // the module says what it is
+    else
       isKernel = checkOptionsOf(*command, request.model.path, common);
     if (isKernel) {
       if (options->target == "vitis-hls" || options->target == "bambu") {

@@ -214,7 +214,9 @@ void cli::addExplore(CLI::App &app, Run &run) {
         "--json",   "--device", "--board", "--cluster", "--clock-mhz",
         "--config", "--goal",   "--plan",  "--steer"};
     bool isKernel = false;
-    if (!options->request.from) // otherwise the module says what it is
+    if (options->request.from)
+      refuseWithFrom(*command); // the module says what it is
+    else
       isKernel = checkOptionsOf(*command, options->request.model.path, common);
     if (!*systems && command->get_option("--numbers")->results().size() > 1)
       throw CLI::ValidationError("--numbers", "only --systems compares "

@@ -217,6 +217,7 @@ void cli::refuseClock(const CLI::App &command) {
 CompileRequest cli::hardwareOf(const CLI::App &command,
                                const TargetOptions &options) {
   CompileRequest request = requestOf(command, options);
+  request.isKernel = true;
   static_cast<planbuild::TargetChoice &>(request) = deviceOf(command, options);
   if (!request.plan.empty())
     for (const char *name : kOfUnits)
@@ -272,6 +273,15 @@ void cli::addCompileFrom(CLI::App &command, CompileRequest &request) {
   addPhase(command, "--compile-from", request.from,
            "MODEL is a module that 'compile --compile-to' wrote for this "
            "phase: continue with the next");
+}
+
+void cli::refuseWithFrom(const CLI::App &command) {
+  for (const char *name :
+       {"--target", "--cpu", "--explore-formats", "--systems", "--picture"})
+    if (command.get_option_no_throw(name) && command.count(name))
+      throw CLI::ValidationError(name, "it begins with a kernel's file, not "
+                                       "with a module: leave it out, or leave "
+                                       "out --compile-from");
 }
 
 llvm::json::Array cli::nodesJson(const Plan &plan) {

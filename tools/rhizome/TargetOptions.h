@@ -29,6 +29,8 @@ void addPhase(CLI::App &command, const std::string &name,
 
 /// Adds --compile-from.
 void addCompileFrom(CLI::App &command, pipeline::CompileRequest &request);
+/// A usage error for options that a module of --compile-from has no use for.
+void refuseWithFrom(const CLI::App &command);
 /// For the callback of a command: whether it only prints its options as a file,
 /// which `run` then does. Otherwise a usage error if there is no MODEL.
 bool dumpsConfig(const CLI::App &command, const TargetOptions &options,

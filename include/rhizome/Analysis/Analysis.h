@@ -24,6 +24,10 @@ struct Carried {
   bool isSigned = false;      ///< integers only
 };
 
+/// A tensor of integers, of reals or of a number format.
+Carried carriedBy(mlir::Type type);
+int64_t bitsOf(const Carried &carried);
+
 /// One operation of a network.
 struct Operation {
   std::string node, op; ///< the model's node; "conv2d", "requantize", …

@@ -87,7 +87,8 @@ public:
   /// Writes plan, RTL, scripts for vendors' tools, the kernel and its options.
   Status package();
 
-  const HardwareRequest &settings() const { return request; }
+  /// Enters the settings that later phases need.
+  void record(bool isExplored);
   /// What was found; the plan after `explore`.
   HardwareResult take();
 
@@ -102,8 +103,6 @@ private:
 
   mlir::func::FuncOp kernel();
   Status readSettings();
-  /// Enters the settings that later phases need.
-  void record(bool isExplored);
 };
 
 struct HardwareRunRequest : KernelRunRequest {

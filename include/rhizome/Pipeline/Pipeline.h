@@ -70,8 +70,9 @@ struct CompileRequest : planbuild::TargetChoice {
     return llvm::is_contained(given, option);
   }
   model::Progress progress;
-  /// Of a kernel, which `model.path` names: how it is read, and what is asked
-  /// of its unit. A network has none.
+  /// Whether `model.path` is a kernel; of a module, what it holds tells.
+  bool isKernel = false;
+  /// Of a kernel: how it is read, and what is asked of its unit.
   kernelcommands::KernelOptions kernel;
   UnitChoice unit;
   std::vector<kernelcommands::NestCopies> copies;
@@ -114,9 +115,10 @@ Result<model::CoverageResult> coverModel(const model::ModelRequest &request);
 /// What a model needs and what devices could give; see Analysis/Analysis.h.
 struct AnalyzeRequest {
   model::ModelRequest model;
+  bool isKernel = false;                ///< whether `model.path` is one
   kernelcommands::KernelOptions kernel; ///< of a kernel
-  std::vector<std::string> devices; ///< names or .yaml files
-  std::string cluster;              ///< its unlike devices too; "" for none
+  std::vector<std::string> devices;     ///< names or .yaml files
+  std::string cluster;                  ///< its unlike devices too; "" for none
   std::string link; ///< of `devices`; "" for the width of their streams
   std::optional<double> clockMhz; ///< otherwise the devices'
   model::Progress progress;

@@ -21,6 +21,7 @@ struct ParallelChoice {
   std::vector<std::vector<int64_t>> terms; ///< by nest and loop
   int64_t cycles = 0;                      ///< of the nests, estimated
   Resources resources;                     ///< estimated
+  bool operator==(const ParallelChoice &) const = default;
 };
 
 struct ParallelLimits {

@@ -54,6 +54,7 @@ struct NestChoice {
   std::vector<int64_t> copies;
   /// Only nests with the same number may share a datapath.
   unsigned datapath = 0;
+  bool operator==(const NestChoice &) const = default;
 };
 
 /// Cyclic banks of a tensor, by dimension: an element is in the bank of its
