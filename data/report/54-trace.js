@@ -5,7 +5,9 @@
 (function () {
   const trace = data.results.trace;
   if (!trace) return;
-  const part = section("Layers on data", `${number(trace.frames)} frames of ${trace.data}: the values that each layer rounds, by magnitude. ` +
+  const one = trace.kernel ? "nest" : "layer", frames = trace.kernel ? "elements" : "frames";
+  const part = section(trace.kernel ? "Nests on data" : "Layers on data",
+    `${number(trace.frames)} ${frames} of ${trace.data}: the values that each ${one} rounds, by magnitude. ` +
     "A gray band shows what its codes hold, from one step to the last code; values to its right saturate (red).");
   const layers = trace.layers, shown = layers.filter(l => l.octaves.counts.length);
   if (trace.worst) {
@@ -13,14 +15,14 @@
     said.append("b").attr("class", "bad").text(`${trace.worst} saturates. `);
     const output = trace.outputs[0], without = trace.snr_without_saturation_db;
     if (without !== null && output && output.snr_db !== null)
-      said.append("span").text(`The outputs have a signal-to-noise ratio of ${number(output.snr_db)} dB; if no layer saturated, they would have ${number(without)} dB.`);
+      said.append("span").text(`The outputs have a signal-to-noise ratio of ${number(output.snr_db)} dB; if no ${one} did, they would have ${number(without)} dB.`);
   }
   if (trace.same_class !== null)
     part.append("p").text(`${number(trace.same_class)} of ${number(trace.frames)} frames have their largest output where the network without rounding has it.`);
 
   // What saturates, and what costs the outputs the most, comes first.
   if (shown.length)
-    leading(part, shown, l => (l.saturated || 0) * 1e6 + (l.lost_db || 0), "layers", draw);
+    leading(part, shown, l => (l.saturated || 0) * 1e6 + (l.lost_db || 0), `${one}s`, draw);
   const faults = layers.filter(l => l.finding);
   if (faults.length) {
     const list = part.append("ul");
@@ -30,11 +32,11 @@
       item.append("span").text(`(${l.op}): ${l.finding.reason}.` +
         (l.finding.gain_db !== null ? ` Without that the outputs would have ${number(l.finding.gain_db)} dB more.` : "") + ` Remedy: ${l.finding.remedy}.`);
     }
-  } else part.append("p").text("No layer saturates, and none leaves two bits unused.");
+  } else part.append("p").text(`No ${one} saturates, and none leaves two bits unused.`);
   const fold = part.append("details");
   fold.append("summary").text("the figures");
   const cell = (i, key, show) => member(`results/trace/layers/${i}/${key}`, show);
-  table(fold, ["layer", "", "bits", "holds from", "to", "values from", "to", "integer from", "to", "saturated", "SNR dB", "lost dB"],
+  table(fold, [one, "", "bits", "holds from", "to", "values from", "to", "integer from", "to", "saturated", "SNR dB", "lost dB"],
     layers.map((l, i) => [l.name, l.op, cell(i, "bits"), cell(i, "lowest"), cell(i, "highest"),
       l.real ? cell(i, "real/low") : "–", l.real ? cell(i, "real/high") : "–",
       l.integer ? cell(i, "integer/low") : "–", l.integer ? cell(i, "integer/high") : "–",
@@ -52,7 +54,7 @@
     // Far below a step values are zeros to every format.
     const low = Math.max(first, d3.min(shown, l => Math.floor(log(l.scale))) - 4);
     const x = d3.scaleLinear().domain([low, last]).range([m.l, W - m.r]);
-    const svg = figure(part, W, H, "magnitudes of the values of every layer");
+    const svg = figure(part, W, H, `magnitudes of the values of every ${one}`);
     svg.append("g").attr("class", "axis").attr("transform", `translate(0,${H - m.b})`)
       .call(d3.axisBottom(x).tickValues(x.ticks(10).filter(Number.isInteger)).tickFormat(n => n >= 0 && n < 14 ? number(2 ** n) : `2^${n}`).tickSizeOuter(0));
     svg.append("text").attr("class", "soft").attr("x", (m.l + W - m.r) / 2).attr("y", H - 4).attr("text-anchor", "middle").text("magnitude of the values");

@@ -2,7 +2,7 @@
 // A format fits if at most kToldShare of the values lie beyond it. Which one
 // that is follows from the octaves of the values: an integer bit is one of
 // them.
-#include "Findings.h"
+#include "rhizome/Evaluate/Findings.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,35 +22,77 @@ static int bitsOfCodes(const TracedLayer &layer) {
 /// The format with so many integer bits (without the sign) and as many bits
 /// in all, or as many of fraction.
 static std::string formatWith(const TracedLayer &layer, int bits, bool widen) {
-  const bool isSigned = layer.lo < 0;
-  const int integer = bits + isSigned;
+  const bool isSigned = layer.number ? layer.number->isSigned : layer.lo < 0;
+  // A kernel's declarations have no negative widths.
+  const int integer =
+      layer.number ? std::max(bits + isSigned, int(isSigned)) : bits + isSigned;
   const int fraction =
       widen ? -std::ilogb(layer.scale) : int(layer.bits()) - integer;
+  if (!numeric::Format::fixed(integer, fraction, isSigned).check().empty())
+    return "";
   return formatv("{0}fixed<{1},{2}>", isSigned ? "" : "u", integer, fraction);
+}
+
+/// A float with the exponents that so large numbers need.
+static std::string floatWith(const numeric::Format &format, int bits,
+                             bool widen) {
+  int exponent = format.exponentBits;
+  while (numeric::Format::floating(exponent, 1).maxExponent() < bits - 1)
+    ++exponent;
+  const int mantissa =
+      format.mantissaBits - (widen ? 0 : exponent - format.exponentBits);
+  const numeric::Format found = numeric::Format::floating(exponent, mantissa);
+  return found.check().empty() ? found.str() : "";
+}
+
+/// Names the formats that hold numbers below 2^bits.
+static void nameFormats(TracedLayer &layer, int bits) {
+  auto named = [&](bool widen) {
+    if (layer.number && layer.number->isFloat())
+      return floatWith(*layer.number, bits, widen);
+    return layer.format.empty() ? "" : formatWith(layer, bits, widen);
+  };
+  layer.better = named(/*widen=*/false);
+  layer.wider = named(/*widen=*/true);
+}
+
+/// The least n such that at most this share of the values, and of a nest's
+/// operands, is 2^n or larger.
+static int bitsOfValues(const TracedLayer &layer, double share) {
+  return std::max(layer.octaves.bitsFor(share), layer.operands.bitsFor(share));
 }
 
 void evaluate::findFaults(TracedLayer &layer) {
   if (!layer.real || layer.real->count == 0)
     return;
   const int has = bitsOfCodes(layer);
-  if (layer.saturated() > kToldShare) {
+  const double told = layer.wraps ? 0 : kToldShare;
+  if (layer.saturated() > told) {
     layer.finding = TracedLayer::Finding::Saturated;
-    const int needs = std::max(has + 1, layer.octaves.bitsFor(kToldShare));
-    if (!layer.format.empty())
-      layer.better = formatWith(layer, needs, /*widen=*/false);
+    const int needs = std::max(has + 1, bitsOfValues(layer, told));
+    nameFormats(layer, needs);
     return;
   }
-  const int needs = layer.octaves.bitsFor(0);
-  if (has - needs < 2 || layer.format.empty() ||
+  const int needs = bitsOfValues(layer, 0);
+  const bool isFloat = layer.number && layer.number->isFloat();
+  if (isFloat || has - needs < 2 || layer.format.empty() ||
       layer.octaves.total() == layer.octaves.zeros)
     return;
   layer.finding = TracedLayer::Finding::Unused;
-  layer.better = formatWith(layer, needs, /*widen=*/false);
+  nameFormats(layer, needs);
 }
 
 static std::string real(double value) {
   std::string text;
   raw_string_ostream(text) << format("%.4g", value);
+  return text;
+}
+
+/// 13.3, 0.02.
+static std::string percentOf(double share) {
+  std::string text;
+  raw_string_ostream(text) << format(share < 0.001 ? "%.2g" : "%.1f",
+                                     share * 100);
   return text;
 }
 
@@ -64,7 +106,7 @@ void evaluate::explainFault(TracedLayer &layer, Rounder rounder) {
       real(layer.real->low) + " … " + real(layer.real->high);
   const std::string ends = real(layer.lowest) + " … " + real(layer.highest);
   if (layer.finding == TracedLayer::Finding::Unused) {
-    const int unused = bitsOfCodes(layer) - layer.octaves.bitsFor(0);
+    const int unused = bitsOfCodes(layer) - bitsOfValues(layer, 0);
     layer.reason = formatv("its values are {0}: {1} of the {2} bits of {3} "
                            "({4}) are never used",
                            range, unused, layer.bits(), codes, ends);
@@ -75,16 +117,17 @@ void evaluate::explainFault(TracedLayer &layer, Rounder rounder) {
     return;
   }
   layer.reason =
-      formatv("{0:f1} % of its values are beyond {1} ({2}): they are {3}",
-              100 * layer.saturated(), codes, ends, range);
-  const int needs =
-      std::max(bitsOfCodes(layer) + 1, layer.octaves.bitsFor(kToldShare));
+      formatv("{0} % of its values are beyond {1} ({2}){3}: they are {4}",
+              percentOf(layer.saturated()), codes, ends,
+              layer.wraps ? ", where they become others" : "", range);
   switch (rounder) {
   case Rounder::NumberFormat:
-    layer.remedy = formatv(
-        "more integer bits: --tensor-format '{0}={1}' in as many bits, "
-        "'{0}={2}' with the same steps",
-        layer.name, layer.better, formatWith(layer, needs, /*widen=*/true));
+    layer.remedy =
+        formatv("more integer bits: --tensor-format '{0}={1}' in as many bits, "
+                "'{0}={2}' with the same steps",
+                layer.name, layer.better, layer.wider);
+    return;
+  case Rounder::Kernel:
     return;
   case Rounder::Calibration:
     layer.remedy = "calibrate on data like these; --calibration-method min-max "
@@ -110,8 +153,12 @@ void evaluate::explainFault(TracedLayer &layer, Rounder rounder) {
 static json::Value toJson(const Spread &spread) {
   if (!spread.count)
     return nullptr;
-  return json::Object{
-      {"low", spread.low}, {"high", spread.high}, {"rms", spread.rms()}};
+  auto finite = [](double x) {
+    return std::isfinite(x) ? json::Value(x) : json::Value(nullptr);
+  };
+  return json::Object{{"low", finite(spread.low)},
+                      {"high", finite(spread.high)},
+                      {"rms", finite(spread.rms())}};
 }
 
 static json::Value toJson(const std::optional<Spread> &spread) {
@@ -158,7 +205,7 @@ json::Object evaluate::toJson(const TraceResult &result) {
                                   {"input", layer.isInput},
                                   {"shape", json::Array(layer.shape)},
                                   {"bits", layer.bits()},
-                                  {"signed", layer.lo < 0},
+                                  {"signed", layer.number ? layer.number->hasSign() : layer.lo < 0},
                                   {"scale", layer.scale},
                                   {"zero_point", layer.zero},
                                   {"per_channel", layer.perChannel},
@@ -186,6 +233,7 @@ json::Object evaluate::toJson(const TraceResult &result) {
   return json::Object{
       {"model", json::fixUTF8(result.model)},
       {"data", json::fixUTF8(result.data)},
+      {"kernel", result.isKernel},
       {"frames", result.frames},
       {"same_class", result.sameClass < 0 ? json::Value(nullptr)
                                           : json::Value(result.sameClass)},

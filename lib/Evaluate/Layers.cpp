@@ -54,6 +54,17 @@ double Spread::rms() const {
   return count ? std::sqrt(squares / double(count)) : 0;
 }
 
+void Noise::add(double want, double got) {
+  signal += want * want;
+  noise += (got - want) * (got - want);
+}
+
+std::optional<double> Noise::decibels() const {
+  if (!(signal > 0) || !std::isfinite(noise))
+    return std::nullopt;
+  return calibrate::decibels(signal, noise);
+}
+
 void Octaves::add(double value) {
   if (value == 0) {
     ++zeros;
@@ -79,7 +90,9 @@ int Octaves::bitsFor(double share) const {
   return kFirst + i;
 }
 
-unsigned TracedLayer::bits() const { return num::bitsForRange(lo, hi); }
+unsigned TracedLayer::bits() const {
+  return number ? unsigned(number->width()) : num::bitsForRange(lo, hi);
+}
 
 OwningOpRef<ModuleOp> evaluate::withoutRounding(ModuleOp quantized, bool ours) {
   OwningOpRef<ModuleOp> exact = quantized.clone();
@@ -130,7 +143,7 @@ struct Followed {
   /// Of the integer model: what saturates, on its way to `integer`.
   Value rounded = {};
   Operation *rounds = nullptr;
-  double signal = 0, noise = 0;
+  Noise noise = {};
   std::vector<float> wanted = {}; ///< of this frame
 };
 
@@ -164,8 +177,8 @@ private:
   std::optional<Interpreter> onExact;
   std::optional<MainStates> exactStates;
   LayerTrace trace;
-  std::vector<Tensor> want;            ///< of this frame
-  std::vector<double> signals, noises; ///< of the outputs
+  std::vector<Tensor> want;  ///< of this frame
+  std::vector<Noise> noises; ///< of the outputs
 };
 } // namespace
 
@@ -377,11 +390,8 @@ void Tracing::meetCodes(Followed &followed, const Tensor &codes) {
   };
   if (want.size() != reals.size() || !sameShape())
     return;
-  for (auto [w, got] : llvm::zip(want, reals)) {
-    double e = double(got) - w;
-    followed.signal += double(w) * w;
-    followed.noise += e * e;
-  }
+  for (auto [w, got] : llvm::zip(want, reals))
+    followed.noise.add(w, got);
 }
 
 Passage::Run Tracing::observed() {
@@ -428,8 +438,8 @@ void Tracing::finish(LayerTrace &into) {
       layer.below = found->second.low;
       layer.above = found->second.high;
     }
-    if (followed.signal > 0) {
-      layer.snr = calibrate::decibels(followed.signal, followed.noise);
+    if (auto snr = followed.noise.decibels()) {
+      layer.snr = snr;
       if (!std::isnan(last))
         layer.lost = last - *layer.snr;
       last = *layer.snr;
@@ -437,8 +447,7 @@ void Tracing::finish(LayerTrace &into) {
     into.layers.push_back(std::move(layer));
   }
   for (auto [k, output] : llvm::enumerate(into.outputs))
-    if (signals[k] > 0)
-      output.snr = calibrate::decibels(signals[k], noises[k]);
+    output.snr = noises[k].decibels();
 }
 
 llvm::Expected<LayerTrace> Tracing::run(const Frames &given) {
@@ -457,7 +466,6 @@ llvm::Expected<LayerTrace> Tracing::run(const Frames &given) {
   findExact();
   for (const HostModel::Value &value : model.outputs())
     trace.outputs.push_back({value.name, {}, std::nullopt, std::nullopt});
-  signals.resize(trace.outputs.size());
   noises.resize(trace.outputs.size());
   if (exactMain) {
     onExact.emplace(exactMain);
@@ -488,11 +496,8 @@ llvm::Expected<LayerTrace> Tracing::run(const Frames &given) {
         output.real.emplace();
       for (float x : want[k].floats)
         output.real->add(x);
-      for (auto [w, got] : llvm::zip(want[k].floats, out[k].floats)) {
-        double e = double(got) - w;
-        signals[k] += double(w) * w;
-        noises[k] += e * e;
-      }
+      for (auto [w, got] : llvm::zip(want[k].floats, out[k].floats))
+        noises[k].add(w, got);
       if (isFirst)
         trace.sameClass += classOf(out) == classOf(want);
       isFirst = false;
@@ -537,23 +542,18 @@ evaluate::snrWithoutSaturation(ModuleOp quantized, ArrayRef<std::string> names,
   Interpreter interpreter(function);
   MainStates states(function);
   double worst = 1e9;
-  std::vector<double> signal(exact.empty() ? 0 : exact[0].size()),
-      noise(signal.size());
+  std::vector<Noise> noises(exact.empty() ? 0 : exact[0].size());
   for (auto [f, frame] : llvm::enumerate(given)) {
     auto results = interpreter.run(states.arguments(frame));
     if (failed(results))
       return llvm::createStringError(
           "the model cannot be evaluated layer by layer");
     states.keep(*results);
-    for (size_t k = 0; k < signal.size(); ++k)
-      for (auto [w, got] :
-           llvm::zip(exact[f][k].floats, (*results)[k].floats)) {
-        signal[k] += double(w) * w;
-        noise[k] += (double(got) - w) * (double(got) - w);
-      }
+    for (size_t k = 0; k < noises.size(); ++k)
+      for (auto [w, got] : llvm::zip(exact[f][k].floats, (*results)[k].floats))
+        noises[k].add(w, got);
   }
-  for (size_t k = 0; k < signal.size(); ++k)
-    if (signal[k] > 0)
-      worst = std::min(worst, calibrate::decibels(signal[k], noise[k]));
+  for (const Noise &noise : noises)
+    worst = std::min(worst, noise.decibels().value_or(worst));
   return worst;
 }

@@ -2,8 +2,8 @@
 // trace: a model or a package on data, layer by layer. Which layer is at fault
 // is measured, by a network in which it alone does not saturate.
 #include "rhizome/Evaluate/Trace.h"
-#include "Findings.h"
 #include "Layers.h"
+#include "rhizome/Evaluate/Findings.h"
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/Model.h"

@@ -3,6 +3,7 @@
 #include "KernelFile.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "rhizome/Dialect/Num/Num.h"
+#include "rhizome/Interp/Numbers.h"
 #include "rhizome/Numeric/Arithmetic.h"
 #include "rhizome/Support/Data.h"
 #include <cmath>
@@ -190,4 +191,21 @@ llvm::Expected<InputValues> kernelcommands::inputsOf(
         value = argument.bits == 32 ? float(uniform(random)) : uniform(random);
     }
   return values;
+}
+
+std::vector<Tensor> kernelcommands::argumentsOf(const Signature &signature,
+                                                const InputValues &values,
+                                                int64_t frame) {
+  std::vector<Tensor> arguments;
+  for (const Argument &argument : signature.arguments) {
+    if (!argument.isInput)
+      continue;
+    const Values &one = values.at(argument.name);
+    const int64_t size = argument.size(), first = one.shared ? 0 : frame * size;
+    arguments.push_back(
+        numbersOf(argument.shape, llvm::ArrayRef(one.data).slice(first, size),
+                  argument.bits == 32 ? numeric::Format::binary32()
+                                      : numeric::Format::binary64()));
+  }
+  return arguments;
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "rhizome/Import/Kernel/Signature.h"
 #include "rhizome/KernelCommands/Kernel.h"
+#include "rhizome/Support/Tensor.h"
 #include "llvm/Support/Error.h"
 #include <map>
 #include <memory>
@@ -64,6 +65,9 @@ llvm::Expected<InputValues>
 inputsOf(const KernelRunRequest &request, const kernel::Signature &signature,
          const std::vector<std::optional<numeric::Format>> &formats,
          int64_t &frames);
+/// The arguments of an element for the interpreter.
+std::vector<Tensor> argumentsOf(const kernel::Signature &signature,
+                                const InputValues &values, int64_t frame);
 
 /// How the kernel of a folder was compiled; run and simulate use the same
 /// options.

@@ -114,18 +114,8 @@ static llvm::Expected<Evaluated> evaluate(const NumberedKernel &kernel,
                                   });
   Interpreter interpreter(kernel.formats.func);
   for (int64_t f = 0; f < frames; ++f) {
-    std::vector<Tensor> arguments;
-    for (const Argument &argument : kernel.signature.arguments) {
-      if (!argument.isInput)
-        continue;
-      const Values &one = values.at(argument.name);
-      const int64_t size = argument.size();
-      llvm::ArrayRef<double> data(one.data);
-      arguments.push_back(numbersOf(
-          argument.shape, data.slice(one.shared ? 0 : size_t(f * size), size),
-          argument.bits == 32 ? numeric::Format::binary32()
-                              : numeric::Format::binary64()));
-    }
+    const std::vector<Tensor> arguments =
+        argumentsOf(kernel.signature, values, f);
     llvm::DenseMap<Value, std::vector<Bits>> patterns;
     func::FuncOp integers = kernel.integers;
     for (auto [v, argument] :

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Converts a kernel from reals to chosen formats. Values that must agree form
-// a class with one format; where classes meet, a conversion is inserted. The
+// a class with one format, and so do values that are only moved, unless they
+// are annotated otherwise; where classes meet, a conversion is inserted. The
 // function's own arguments and results are not changed.
 #include "rhizome/Transforms/ApplyFormats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,9 +45,12 @@ public:
       : func(func), choice(choice), rewriter(func.getContext()) {}
 
   LogicalResult run() {
-    if (failed(checkTypes()) || failed(generalize()) || failed(classify()) ||
-        failed(annotate()))
+    if (failed(checkTypes()))
       return failure();
+    separateInits();
+    if (failed(generalize()) || failed(classify()) || failed(annotate()))
+      return failure();
+    followMoves();
     convertBorder();
     for (Operation &op : llvm::make_early_inc_range(func.getOps()))
       if (failed(convert(&op)))
@@ -60,6 +64,10 @@ private:
   IRRewriter rewriter;
   llvm::EquivalenceClasses<Value> classes;
   llvm::MapVector<Value, std::pair<Format, Value>> formats; ///< by leader
+  /// What is moved, from where: one format if no annotation says otherwise.
+  llvm::SmallVector<std::pair<Value, Value>> moves;
+  /// Of results: a format that is not that of the value that is returned.
+  llvm::SmallDenseMap<unsigned, Format> resultFormats;
 
   /// Formats are for tensors and scalars: buffers would have to change with
   /// all that reads and writes them.
@@ -86,6 +94,38 @@ private:
                         .wasInterrupted());
   }
 
+  bool isAnnotated() {
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (func.getArgAttr(i, marks::kFormat))
+        return true;
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (func.getResultAttr(i, marks::kFormat))
+        return true;
+    return llvm::any_of(func.getOps(), [](Operation &op) {
+      return op.hasAttr(marks::kFormat);
+    });
+  }
+
+  /// What several statements begin with, empty or full of one number, ties
+  /// none of them to another's format: each gets its own.
+  void separateInits() {
+    if (!isAnnotated())
+      return;
+    auto separate = [&](auto shared) {
+      for (OpOperand &use :
+           llvm::make_early_inc_range(llvm::drop_begin(shared->getUses()))) {
+        rewriter.setInsertionPointAfter(shared);
+        use.set(rewriter.clone(*shared)->getResult(0));
+      }
+    };
+    // Fills first: their copies share what they fill.
+    for (auto fill : llvm::make_early_inc_range(func.getOps<linalg::FillOp>()))
+      separate(fill);
+    for (auto empty :
+         llvm::make_early_inc_range(func.getOps<tensor::EmptyOp>()))
+      separate(empty);
+  }
+
   /// Named operations get their bodies.
   LogicalResult generalize() {
     llvm::SmallVector<linalg::LinalgOp> named;
@@ -104,9 +144,12 @@ private:
     return success();
   }
 
+  static bool haveFormats(Value a, Value b) {
+    return isReal(a.getType()) && isReal(b.getType()) && !isConstant(a) &&
+           !isConstant(b);
+  }
   void tie(Value a, Value b) {
-    if (isReal(a.getType()) && isReal(b.getType()) && !isConstant(a) &&
-        !isConstant(b))
+    if (haveFormats(a, b))
       classes.unionSets(a, b);
   }
   /// Scalar constants take the format of their user.
@@ -134,7 +177,7 @@ private:
           Value from = body->getTerminator()->getOperand(i);
           if (auto arg = dyn_cast<BlockArgument>(from);
               arg && arg.getOwner() == body)
-            tie(result, generic->getOperand(arg.getArgNumber()));
+            moves.push_back({result, generic->getOperand(arg.getArgNumber())});
         }
         continue;
       }
@@ -147,9 +190,28 @@ private:
         return op.emitOpError("is not known to number formats");
       if (op.getNumResults() == 1)
         for (Value v : op.getOperands())
-          tie(op.getResult(0), v);
+          moves.push_back({op.getResult(0), v});
     }
     return success();
+  }
+
+  void followMoves() {
+    for (auto [to, from] : moves) {
+      if (!haveFormats(to, from))
+        continue;
+      auto a = formats.find(classes.getLeaderValue(to)),
+           b = formats.find(classes.getLeaderValue(from));
+      if (a != formats.end() && b != formats.end() &&
+          a->second.first != b->second.first)
+        continue;
+      std::optional<std::pair<Format, Value>> known;
+      for (auto it : {a, b})
+        if (it != formats.end())
+          known = it->second;
+      classes.unionSets(to, from);
+      if (known)
+        formats.insert({classes.getLeaderValue(to), *known});
+    }
   }
 
   std::optional<Format> formatOfClass(Value v) {
@@ -190,13 +252,26 @@ private:
                      arg.getLoc())))
         return failure();
     Operation *ret = func.getBody().front().getTerminator();
-    for (auto [i, v] : llvm::enumerate(ret->getOperands()))
-      if (failed(set(v, func.getResultAttr(i, marks::kFormat), ret->getLoc())))
-        return failure();
     for (Operation &op : func.getOps())
       for (Value v : op.getResults())
         if (failed(set(v, op.getAttr(marks::kFormat), op.getLoc())))
           return failure();
+    for (auto [i, v] : llvm::enumerate(ret->getOperands()))
+      if (failed(setResult(unsigned(i), v, ret->getLoc())))
+        return failure();
+    return success();
+  }
+
+  /// What is returned may be a value with a format of its own.
+  LogicalResult setResult(unsigned i, Value v, Location loc) {
+    auto text =
+        dyn_cast_or_null<StringAttr>(func.getResultAttr(i, marks::kFormat));
+    auto found = formats.find(classes.getLeaderValue(v));
+    std::string error;
+    auto format = text ? Format::parse(text.getValue(), error) : std::nullopt;
+    if (!format || found == formats.end() || found->second.first == *format)
+      return set(v, text, loc);
+    resultFormats.try_emplace(i, *format);
     return success();
   }
 
@@ -233,6 +308,8 @@ private:
   /// A value with elements of another type.
   Value castAll(Location loc, Value v, Type element) {
     auto shaped = dyn_cast<RankedTensorType>(v.getType());
+    if (getElementTypeOrSelf(v) == element)
+      return v;
     if (!shaped)
       return castScalar(loc, v, element);
     Value init =
@@ -280,6 +357,10 @@ private:
     if (auto ret = dyn_cast<func::ReturnOp>(op)) {
       rewriter.setInsertionPoint(ret);
       for (OpOperand &operand : ret->getOpOperands()) {
+        auto own = resultFormats.find(operand.getOperandNumber());
+        if (own != resultFormats.end())
+          operand.set(castAll(ret.getLoc(), operand.get(),
+                              num::typeOf(func.getContext(), own->second)));
         Type want = getElementTypeOrSelf(
             func.getResultTypes()[operand.getOperandNumber()]);
         if (getElementTypeOrSelf(operand.get().getType()) != want)
@@ -298,6 +379,12 @@ private:
       v.setType(withElement(v.getType(), elementFor(v)));
     if (auto generic = dyn_cast<linalg::GenericOp>(op))
       return convertBody(generic);
+    // What moves data of another format converts it first.
+    const Type to = getElementTypeOrSelf(op->getResult(0));
+    rewriter.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (num::formatOf(getElementTypeOrSelf(operand.get())))
+        operand.set(castAll(op->getLoc(), operand.get(), to));
     return success();
   }
 

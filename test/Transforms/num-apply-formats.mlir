@@ -38,3 +38,31 @@ func.func @relu(%x: tensor<4xf64>) -> tensor<4xf64> {
   } -> tensor<4xf64>
   return %y : tensor<4xf64>
 }
+
+// Statements that begin with the same zeros have formats of their own.
+// CHECK-LABEL: func.func @zeros
+// CHECK: num.fma {{.*}} : !num.fixed<6, 10>
+// CHECK: num.fma {{.*}} : !num.fixed<2, 20>
+func.func @zeros(%a: tensor<4x4xf64>, %x: tensor<4xf64>) -> tensor<4xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<4xf64>
+  %i = linalg.fill ins(%zero : f64) outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  %y = linalg.matvec {rhizome.format = "fixed<6,10>"} ins(%a, %x : tensor<4x4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+  %z = linalg.matvec {rhizome.format = "fixed<2,20>"} ins(%a, %y : tensor<4x4xf64>, tensor<4xf64>) outs(%i : tensor<4xf64>) -> tensor<4xf64>
+  return %z : tensor<4xf64>
+}
+
+// What is moved is converted if it is annotated otherwise: into a part, and
+// where a value is returned.
+// CHECK-LABEL: func.func @moves
+// CHECK: num.cast {{.*}} : !num.fixed<6, 10> to !num.fixed<2, 4>
+// CHECK: tensor.insert_slice {{.*}} : tensor<1x4x!num.fixed<2, 4>> into tensor<2x4x!num.fixed<2, 4>>
+// CHECK: num.cast {{.*}} : !num.fixed<2, 4> to f64
+// CHECK: num.cast {{.*}} : !num.fixed<6, 10> to !num.float<5, 10>
+// CHECK: num.cast {{.*}} : !num.float<5, 10> to f64
+func.func @moves(%x: tensor<1x4xf64> {rhizome.format = "fixed<6,10>"}) ->
+    (tensor<2x4xf64>, tensor<1x4xf64> {rhizome.format = "half"}) {
+  %e = tensor.empty() : tensor<2x4xf64>
+  %y = tensor.insert_slice %x into %e[0, 0] [1, 4] [1, 1] {rhizome.format = "fixed<2,4>"} : tensor<1x4xf64> into tensor<2x4xf64>
+  return %y, %x : tensor<2x4xf64>, tensor<1x4xf64>
+}

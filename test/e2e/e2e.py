@@ -188,6 +188,7 @@ SUITES = {
     "trace": look.trace,
     "trace-calibrated": look.trace_calibrated,
     "trace-pttcnn": look.trace_pttcnn,
+    "kernel-trace": look.kernel_trace,
     "testbench": testbench.plain,
     "testbench-cocotb": testbench.cocotb,
     "elaborate": testbench.elaborate,

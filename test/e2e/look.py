@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`trace`: layers on data, against numpy and `evaluate`. A layer that saturates
-on purpose is found, and the formats that are proposed mend it."""
+"""`trace`: layers on data, against numpy and `evaluate`, and nests of kernels,
+against `run`. What saturates on purpose is found, and the formats that are
+proposed mend it."""
 import json
 import math
+import re
 
 import networks
 import numpy as np
@@ -192,3 +194,146 @@ def trace_pttcnn(suite):
     shares = {l["name"]: l["saturated"] for l in traced["layers"]}
     suite.check(sum(share > 0.05 for share in shares.values()) >= 3,
                 f"three layers or more saturate: {shares}")
+
+
+HELMHOLTZ = networks.ROOT / "examples/kernels/helmholtz.cfd"
+HEAT = networks.ROOT / "examples/kernels/heat.cfd"
+
+
+def check_nests(suite, data, frames):
+    """Helmholtz's statements and output, against numpy and `run`."""
+    S, D, u = (data[name] for name in "SDu")
+    t = np.einsum("il,jm,kn,elmn->eijk", S, S, S, u)
+    r = D * t
+    v = np.einsum("li,mj,nk,elmn->eijk", S, S, S, r)
+    path = suite.work / "helmholtz.npz"
+    np.savez(path, **data)
+    options = ("--numbers", "fixed<4,12>")
+    traced = answer(suite, "trace", HELMHOLTZ, *options, "--data", path)
+    suite.check(traced["kernel"] and traced["frames"] == frames,
+                "each element of the file once")
+    layers = {l["name"]: l for l in traced["layers"]}
+    low, high = -8 - 2 ** -13, 8 - 2 ** -12 + 2 ** -13
+    for name, exact in (("line 13", t), ("line 14", r), ("line 15", v)):
+        layer, real = layers[name], layers[name]["real"]
+        suite.check(abs(real["low"] - exact.min()) < 1e-9 and
+                    abs(real["high"] - exact.max()) < 1e-9 and
+                    (layer["below"], layer["above"]) ==
+                    (int((exact < low).sum()), int((exact > high).sum())) and
+                    layer["values"] == exact.size,
+                    f"{name}: {layer['below']} below, {layer['above']} above, "
+                    "as in numpy")
+    out = suite.work / "v.npy"
+    answer(suite, "run", HELMHOLTZ, *options, "--input", path, "--output", out)
+    got, found = np.load(out), traced["outputs"][0]
+    suite.check(found["integer"]["low"] == got.min() and
+                found["integer"]["high"] == got.max() and
+                abs(found["snr_db"] - decibels(v, got)) < 0.01,
+                f"the output's bits are those of run: {found['snr_db']:.2f} dB")
+    suite.check(traced["worst"] == "line 13.2" and
+                traced["snr_without_saturation_db"] > found["snr_db"] + 40,
+                f"the first that wraps is {traced['worst']}; if all values "
+                f"fitted, {traced['snr_without_saturation_db']} dB")
+    wide = answer(suite, "trace", HELMHOLTZ, "--numbers", "fixed<9,23>",
+                  "--data", path)
+    suite.check(wide["worst"] is None and wide["outputs"][0]["snr_db"] > 120,
+                "in a wide format nothing is wrong")
+
+
+def check_remedy(suite, options, extra, kernel, declaration):
+    """A finding's remedy, followed in the kernel's declaration, leads on."""
+    path = suite.work / kernel.name
+    path.write_text(kernel.read_text())
+    traced = answer(suite, "trace", path, *options, *extra, "-n", 5)
+    found = [l for l in traced["layers"] if l["finding"]]
+    # Infinities have no ratio in dB.
+    isFinite = traced["outputs"][0]["integer"]["high"] is not None
+    gain = found[0]["finding"]["gain_db"]
+    suite.check(len(found) == 1 and found[0]["name"] == traced["worst"] and
+                (gain > 20 if isFinite else gain is None),
+                f"{kernel.name}: {[l['name'] for l in found]} is to mend")
+    remedy = found[0]["finding"]["remedy"]
+    formats = re.findall(r"@\w+\([^)]*\)", remedy)
+    suite.check(len(formats) == 2 and ("--saturate" in remedy) ==
+                ("--saturate" not in extra and "fixed" in formats[0]),
+                f"{kernel.name}: {remedy}")
+    for written in formats:
+        path.write_text(kernel.read_text().replace(declaration,
+                                                   f"{declaration} {written}"))
+        again = answer(suite, "trace", path, *options, *extra, "-n", 5)
+        before, after = (t["outputs"][0]["snr_db"] or 0 for t in (traced, again))
+        suite.check(again["worst"] is None and after > before + 20,
+                    f"{kernel.name}: {written}: {before:.1f} to {after:.1f} dB")
+
+
+def kernel_trace(suite):
+    """Kernels nest by nest: against numpy and `run`, remedies followed, as
+    packages, and what is refused."""
+    random = np.random.default_rng(5)
+    data = {"S": random.uniform(-1, 1, (11, 11)),
+            "D": random.uniform(-1, 1, (6, 11, 11, 11)),
+            "u": random.uniform(-1, 1, (6, 11, 11, 11))}
+    check_nests(suite, data, 6)
+    output = "var output v : [64 64]"
+    check_remedy(suite, ("--numbers", "fixed<2,14>"), (), HEAT, output)
+    check_remedy(suite, ("--numbers", "fixed<2,14>"), ("--saturate",), HEAT,
+                 output)
+    check_remedy(suite, ("--numbers", "float<2,9>"), (), HEAT, output)
+    mlir = suite.work / "twice.mlir"
+    mlir.write_text("""
+func.func @twice(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %e = tensor.empty() : tensor<4xf64>
+  %y = linalg.add ins(%x, %x : tensor<4xf64>, tensor<4xf64>)
+    outs(%e : tensor<4xf64>) -> tensor<4xf64>
+  return %y : tensor<4xf64>
+}
+""")
+    numbers = suite.work / "x.npy"
+    np.save(numbers, random.uniform(-0.9, 0.9, (20, 4)))
+    options = ("--numbers", "fixed<1,7>", "--data", numbers)
+    traced = answer(suite, "trace", mlir, *options)
+    remedy = traced["layers"][-1]["finding"]["remedy"]
+    written = re.search(r'rhizome.format = "[^"]*"', remedy)
+    suite.check(written is not None, f"a remedy in MLIR: {remedy}")
+    mlir.write_text(mlir.read_text().replace(
+        "linalg.add", "linalg.add {" + written[0] + "}"))
+    traced = answer(suite, "trace", mlir, *options)
+    suite.check(traced["worst"] is None, "followed, it leads on")
+
+    # Sums in the hardware's order, which changes where floats round.
+    package = suite.work / "helmholtz.rhz"
+    answer(suite, "compile", HELMHOLTZ, "--numbers", "half", "--goal",
+           "max-throughput", "--device", "xcu280", "-o", package)
+    path, out = suite.work / "helmholtz.npz", suite.work / "v.npy"
+    traced = answer(suite, "trace", package, "--data", path, "-n", 2)
+    answer(suite, "run", package, "--input", path, "-n", 2, "--output", out)
+    got, found = np.load(out), traced["outputs"][0]["integer"]
+    suite.check((found["low"], found["high"]) == (got.min(), got.max()),
+                "the package's output is that of run")
+    kept = json.loads((package / "results/trace.json").read_text())
+    suite.check(kept == {k: v for k, v in traced.items() if k != "ok"},
+                "results/trace.json is what was printed")
+    folder = suite.work / "heat.kernel"
+    answer(suite, "compile", HEAT, "--numbers", "fixed<4,12>", "-o", folder)
+    traced = answer(suite, "trace", folder, "-n", 2)
+    suite.check([l["format"] for l in traced["layers"]] == 3 * ["fixed<4,12>"],
+                "a compiled kernel's folder has its formats")
+    try:
+        page = report.drawn_page(suite, package / "report.html")
+        suite.check("Nests on data" in page.headings, "the report shows it")
+    except Skip as why:
+        suite.skip(str(why))
+
+    bad = suite.work / "bad.npz"
+    np.savez(bad, S=data["S"], D=data["D"][0], u=np.full((11, 11, 11), np.nan))
+    for arguments, said in (
+            ((HEAT,), "--numbers"),
+            ((HEAT, "--numbers", "half", "--model", MLP), "--model"),
+            ((MLP, "--data", IMAGES, "--numbers", "half"), "--numbers"),
+            ((package, "--numbers", "half"), "--numbers"),
+            ((HELMHOLTZ, "--numbers", "fixed<8,8>", "--data", bad), "NaN"),
+            ((HELMHOLTZ, "--numbers", "half", "--data", IMAGES), "'S'"),
+            ((suite.work / "no.cfd", "--numbers", "half"), "no.cfd")):
+        run = suite.run("trace", *arguments)
+        suite.check(run.status in (1, 2) and said in run.err,
+                    f"refused: {run.message[:120]}")

@@ -16,7 +16,7 @@ DEVICES = WITH_MEMORY + ("xcku060-role",)
 REFUSALS = ("no copies of this kernel", "copies of --copies", "it needs ", "no room for",
             "no input is left", "no off-chip memory", "cannot be built so",
             "fits no", "is not within", "the goal does not allow",
-            "no logic is built for", "slower", "at most 64", "channels",
+            "no logic is built for", "for which no hardware is built yet", "slower", "at most 64", "channels",
             "a result that is not computed", "for 'tensor.collapse_shape'",
             "bits wide", "larger than", "the kernel reads no",
             "depends on no argument", "no result depends on an argument",
@@ -314,6 +314,21 @@ def numbers(rng):
     return tuple(out)
 
 
+def annotated(rng, text):
+    """The program, some of whose declarations have formats of their own."""
+    if rng.random() < 0.7:
+        return text
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("var ") and rng.random() < 0.5:
+            kind = rng.choice(("fixed", "fixed", "fixed", "ufixed", "float"))
+            widths = ((rng.choice((5, 6, 8)), rng.choice((5, 10, 23)))
+                      if kind == "float" else
+                      (rng.randint(2, 12), rng.randint(0, 24)))
+            lines[number] += f" @{kind}({widths[0]},{widths[1]})"
+    return "\n".join(lines) + "\n"
+
+
 def options(rng, program):
     """How it is built."""
     isSystem = rng.random() < 0.25
@@ -475,7 +490,8 @@ def random_kernels(suite, first, count, share="0.2"):
         rng = random.Random(seed)
         program = Program(rng)
         path = suite.work / "random.cfd"
-        path.write_text(program.text)
+        path.write_text(annotated(random.Random(f"formats {seed}"),
+                                  program.text))
         chosen = numbers(rng) + options(rng, program)
         if "--goal" not in chosen and rng.random() < 0.35:
             chosen += copies(suite, rng, path, chosen)

@@ -64,11 +64,11 @@ ALLOWED = {
     "PlanBuild": "Dialect/Marks Cost Explore Explore/Solver Design Units Generator Rtl Package Target "
                  "Dialect/Flow Dialect/Osa Support",
     "Evaluate": "Dialect/Marks Model Simulate Synth Calibrate Package Dialect/Num "
-                "Dialect/Osa Support",
+                "Dialect/Osa Numeric Support",
     "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
-    "KernelCommands": "Dialect/Marks Dialect/Flow Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
+    "KernelCommands": "Dialect/Marks Dialect/Flow Evaluate Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",

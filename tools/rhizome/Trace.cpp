@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rhizome trace: a network's tensors on data, layer by layer, and which of them
-// saturate.
+// rhizome trace: a network's or a kernel's tensors on data, layer by layer, and
+// which of them saturate.
 #include "rhizome/Evaluate/Trace.h"
 #include "Commands.h"
+#include "Kernel.h"
 #include "ModelOptions.h"
 #include "Output.h"
 #include "Report.h"
+#include "rhizome/KernelCommands/Trace.h"
+#include "rhizome/Model/Input.h"
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Tools.h"
 #include "llvm/Support/FileSystem.h"
@@ -17,8 +20,13 @@ using namespace rhizome::evaluate;
 using namespace rhizome::model;
 
 namespace {
+/// Less is nothing, in dB.
+constexpr double kToldGain = 0.05;
+
 struct Options {
   TraceRequest request;
+  kernelcommands::KernelOptions kernel;
+  bool isKernel = false;
   std::string html;
   bool json = false;
 };
@@ -41,8 +49,15 @@ static std::string decibelsOf(const std::optional<double> &db) {
 static void printLayers(const TraceResult &result) {
   const bool hasReal = llvm::any_of(
       result.layers, [](const TracedLayer &layer) { return layer.isExact; });
-  std::vector<std::string> head{"",     "layer",  "operation", "codes",
-                                "hold", "values", "integer",   "saturated %"};
+  const bool isKernel = result.isKernel;
+  std::vector<std::string> head{"",
+                                isKernel ? "nest" : "layer",
+                                isKernel ? "kind" : "operation",
+                                isKernel ? "numbers" : "codes",
+                                "hold",
+                                "values",
+                                isKernel ? "rounded" : "integer",
+                                isKernel ? "beyond %" : "saturated %"};
   if (hasReal)
     head.insert(head.end(), {"SNR dB", "lost dB"});
   Table table(std::move(head));
@@ -91,20 +106,32 @@ static void printFindings(const TraceResult &result) {
     llvm::outs() << "\n"
                  << layer.name << " (" << layer.op << "): " << layer.reason
                  << "\n";
-    if (layer.gain)
-      llvm::outs() << "  if it alone did not saturate, the outputs would have "
-                   << decimal(std::abs(*layer.gain), 1) << " dB "
-                   << (*layer.gain < 0 ? "less" : "more") << "\n";
+    const char *alone = result.isKernel
+                            ? "  if it alone fitted, the outputs would "
+                            : "  if it alone did not saturate, the outputs "
+                              "would ";
+    if (layer.gain && std::abs(*layer.gain) < kToldGain)
+      llvm::outs() << alone << "gain nothing\n";
+    else if (layer.gain)
+      llvm::outs() << alone << "have " << decimal(std::abs(*layer.gain), 1)
+                   << " dB " << (*layer.gain < 0 ? "less" : "more") << "\n";
     llvm::outs() << "  remedy: " << layer.remedy << "\n";
   }
+  const std::string part = result.isKernel ? "nest" : "layer";
   if (!any)
-    llvm::outs() << "\nno layer saturates, and none leaves two bits unused\n";
+    llvm::outs() << (result.isKernel ? "\nevery nest's values fit"
+                                     : "\nno layer saturates")
+                 << ", and none leaves two bits unused\n";
   const std::optional<double> now =
       result.outputs.empty() ? std::nullopt : result.outputs.front().snr;
   if (!result.worst.empty()) {
-    llvm::outs() << "\n!! " << result.worst << " is the first layer to mend";
+    llvm::outs() << "\n!! " << result.worst << " is the first " << part
+                 << " to mend";
     if (result.snrWithout && now)
-      llvm::outs() << ": if no layer saturated, the outputs would have "
+      llvm::outs() << ": if "
+                   << (result.isKernel ? "all values fitted"
+                                       : "no layer saturated")
+                   << ", the outputs would have "
                    << decimal(*result.snrWithout, 1) << " dB instead of "
                    << decimal(*now, 1);
     llvm::outs() << "\n";
@@ -112,8 +139,8 @@ static void printFindings(const TraceResult &result) {
 }
 
 static void printTrace(const TraceResult &result) {
-  llvm::outs() << counted(result.frames, "frame") << " of " << result.data
-               << "\n";
+  llvm::outs() << counted(result.frames, result.isKernel ? "element" : "frame")
+               << " of " << result.data << "\n";
   printLayers(result);
   printFindings(result);
   if (result.sameClass >= 0)
@@ -125,22 +152,41 @@ static void printTrace(const TraceResult &result) {
                     "it\n";
 }
 
-static int runTrace(const Options &options) {
-  const TraceRequest &given = options.request;
-  const bool isPackage = llvm::sys::fs::is_directory(given.model.path);
-  ProgressLine line(!options.json);
-  TraceRequest request = given;
+static rhizome::Result<TraceResult> traced(const Options &options,
+                                           ProgressLine &line) {
+  TraceRequest request = options.request;
+  if (options.isKernel) {
+    kernelcommands::HardwareRunRequest kernel;
+    kernel.path = request.model.path;
+    kernel.options = options.kernel;
+    if (!request.data.path.empty())
+      kernel.inputs = {request.data.path};
+    kernel.frames = request.frames;
+    kernel.acceptChanges = request.acceptChanges;
+    kernel.trust = request.trust;
+    line.show("tracing the kernel …");
+    return kernelcommands::traceKernel(kernel);
+  }
   request.progress = [&line](llvm::StringRef phase) {
     line.show(phase.str() + " …");
   };
-  auto traced = traceModel(request);
+  return traceModel(request);
+}
+
+static int runTrace(const Options &options) {
+  const std::string &path = options.request.model.path;
+  ProgressLine line(!options.json);
+  auto done = traced(options, line);
   line.show("");
-  if (!traced)
-    return failWith(traced.failure(), options.json);
-  const TraceResult &result = *traced;
+  if (!done)
+    return isPlaced(done.failure())
+               ? failWithPlaces(done.failure(), options.json)
+               : failWith(done.failure(), options.json);
+  const TraceResult &result = *done;
   printNotes(result.notes);
-  if (isPackage)
-    redrawReport(given.model.path);
+  const InputKind kind = inputKind(path);
+  if (kind == InputKind::Folder || kind == InputKind::KernelPackage)
+    redrawReport(path);
   if (!options.html.empty()) {
     llvm::Expected<std::string> page =
         report::renderTrace(result.model, toJson(result));
@@ -160,15 +206,17 @@ void cli::addTrace(CLI::App &app, Run &run) {
   auto options = std::make_shared<Options>();
   TraceRequest &request = options->request;
   CLI::App *command = app.add_subcommand(
-      "trace", "Show a network's tensors on data, layer by layer: ranges, "
-               "saturation, and the noise of rounding.");
+      "trace", "Show a network's or a kernel's tensors on data, layer by "
+               "layer or nest by nest: ranges, saturation, and the noise of "
+               "rounding.");
   command
       ->add_option("MODEL", request.model.path,
-                   "an .onnx or .mlir file, or a package")
+                   "an .onnx, .mlir or .cfd file, or a package")
       ->required();
   command->add_option("--data,--input", request.data.path,
                       "inputs: .npy .npz .pb idx(.gz) .png .jpg or a folder of "
-                      "images; otherwise a package's golden vectors");
+                      "images; otherwise a network's package takes its golden "
+                      "vectors, a kernel random numbers in [-1, 1]");
   addPixels(*command, request.data);
   command->add_option("-n,--frames", request.frames, "the first N frames")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 32))
@@ -184,6 +232,7 @@ void cli::addTrace(CLI::App &app, Run &run) {
                    "a package's report.html shows it always")
       ->option_text("FILE");
   addModelOptions(*command, request.model);
+  addKernelOptions(*command, options->kernel);
   addPackageChecks(*command, request.acceptChanges, request.trust);
   command->add_flag("--json", options->json, "one JSON object on stdout");
   command->footer(
@@ -198,8 +247,22 @@ void cli::addTrace(CLI::App &app, Run &run) {
       "  rhizome trace net.onnx --number-format 'fixed<1,7>' --data x.npy\n"
       "  rhizome trace float.onnx --calibration train.npz --data x.npy --html "
       "trace.html\n"
-      "  rhizome trace net.rhz --data x.npy --model net.onnx --json");
-  command->callback([options, &run] {
+      "  rhizome trace net.rhz --data x.npy --model net.onnx --json\n"
+      "  rhizome trace kernel.cfd --numbers 'fixed<8,24>' --data x.npz");
+  command->callback([options, command, &run] {
+    const InputKind kind = inputKind(options->request.model.path);
+    options->isKernel = isKernel(kind) || kind == InputKind::KernelPackage;
+    if (kind != InputKind::BrokenMlir &&
+        llvm::sys::fs::exists(options->request.model.path))
+      checkOptions(*command, options->isKernel,
+                   {"--data", "--frames", "--html", "--accept-changes",
+                    "--trust", "--json"});
+    if (options->isKernel) {
+      if (kind != InputKind::Kernel)
+        refuseKernelOptions(*command);
+      run = [options] { return runTrace(*options); };
+      return;
+    }
     const bool isPackage =
         llvm::sys::fs::is_directory(options->request.model.path);
     if (!isPackage && !options->request.original.empty())

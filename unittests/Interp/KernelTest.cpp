@@ -85,6 +85,23 @@ protected:
 };
 } // namespace
 
+// What is moved is converted, where it is annotated otherwise.
+TEST_F(Kernels, MovesConvert) {
+  auto module = parse(R"(
+    func.func @k(%a: tensor<2x2xf64> {rhizome.format = "fixed<4,4>"})
+        -> (tensor<4xf64> {rhizome.format = "fixed<3,1>"}) {
+      %s = tensor.collapse_shape %a [[0, 1]] : tensor<2x2xf64> into tensor<4xf64>
+      return %s : tensor<4xf64>
+    })");
+  ASSERT_TRUE(succeeded(applyFormats(kernel(*module), {})));
+  ASSERT_TRUE(succeeded(verify(*module)));
+  auto got = interpret(
+      kernel(*module),
+      {numbersOf({2, 2}, {1.3, 3.3, -2.26, 0.03}, Format::binary64())});
+  ASSERT_TRUE(succeeded(got));
+  EXPECT_EQ(doublesOf((*got)[0]), (std::vector<double>{1.5, 3.5, -2, 0}));
+}
+
 // The published 9.39e-22 and 3.58e-12 (EVEREST D4.2, section 5.4).
 // RHIZOME_KERNEL_SEEDS seeds of 40 elements each.
 TEST_F(Kernels, HelmholtzErrorsAreThePublishedOnes) {
@@ -165,9 +182,15 @@ TEST_F(Kernels, ContradictionsAreErrors) {
     return success();
   });
   auto module = parse(R"(
-    func.func @k(%a: tensor<2x2xf64> {rhizome.format = "fixed<4,4>"})
-        -> (tensor<4xf64> {rhizome.format = "fixed<8,16>"}) {
-      %s = tensor.collapse_shape %a [[0, 1]] : tensor<2x2xf64> into tensor<4xf64>
+    func.func @k(%a: tensor<4xf64> {rhizome.format = "fixed<4,4>"})
+        -> tensor<4xf64> {
+      %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>],
+          iterator_types = ["parallel"]} outs(%a : tensor<4xf64>)
+          attrs = {rhizome.format = "fixed<8,16>"} {
+        ^bb0(%x: f64):
+          %y = arith.addf %x, %x : f64
+          linalg.yield %y : f64
+        } -> tensor<4xf64>
       return %s : tensor<4xf64>
     })");
   EXPECT_TRUE(failed(applyFormats(kernel(*module), {})));

@@ -7,10 +7,10 @@
 
 namespace rhizome::evaluate {
 /// Who says how the model rounds, which decides what a user can change.
-enum class Rounder { File, NumberFormat, Calibration };
+enum class Rounder { File, NumberFormat, Calibration, Kernel };
 
-/// Fills `finding` and the format that is `better`.
+/// Fills `finding` and the formats that are `better` and `wider`.
 void findFaults(TracedLayer &layer);
-/// Fills `reason` and `remedy`, once gains are known.
+/// Fills `reason` and, unless a kernel rounds, `remedy`, once gains are known.
 void explainFault(TracedLayer &layer, Rounder rounder);
 } // namespace rhizome::evaluate

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tensors of a network, layer by layer, on data: in the network without
-// rounding and in the integer model, which the hardware equals bit for bit.
-// What saturates there, by how much that harms the outputs, and which format
-// would not.
+// The tensors of a network, layer by layer, or of a kernel, nest by nest, on
+// data: without rounding, and in the arithmetic that the hardware equals bit
+// for bit. What does not fit there, by how much that harms the outputs, and
+// which format would hold it.
 #pragma once
 
 #include "rhizome/Model/Request.h"
+#include "rhizome/Numeric/Format.h"
 #include "rhizome/Support/Refusal.h"
 #include "rhizome/Support/Result.h"
 #include "llvm/Support/JSON.h"
@@ -13,7 +14,7 @@
 #include <optional>
 
 namespace rhizome::evaluate {
-/// The least share of saturated values that is told.
+/// The least share of saturated values that is told; of values that wrap, any.
 constexpr double kToldShare = 0.001;
 
 /// Of the values of a tensor, over all frames.
@@ -40,7 +41,17 @@ struct Octaves {
   int bitsFor(double share) const;
 };
 
-/// Where a network rounds: an input, or the end of a layer.
+/// How far values are from those that are wanted.
+struct Noise {
+  double signal = 0, noise = 0; ///< sums of squares
+
+  void add(double want, double got);
+  /// The ratio of both in dB; nothing without a signal, or with infinite noise.
+  std::optional<double> decibels() const;
+};
+
+/// Where a network rounds: an input, or the end of a layer. Of a kernel: an
+/// input, or a nest.
 struct TracedLayer {
   std::string name, op;
   std::vector<int64_t> shape;
@@ -53,12 +64,17 @@ struct TracedLayer {
   /// "fixed<1,7>", or "ufixed<…>" without a sign; "" if the scale is no power
   /// of two.
   std::string format;
+  /// Of a kernel. A float has no `lo`, `hi` and `zero`; its `scale` is the
+  /// smallest positive number.
+  std::optional<numeric::Format> number;
+  bool wraps = false; ///< what lies beyond wraps, or is infinite
   /// The values that it rounds: of the network without rounding if there is
   /// one with a layer of that name, otherwise of the integer model before it
   /// rounds, if it has them.
   std::optional<Spread> real;
   bool isExact = false; ///< `real` is of the network without rounding
   Octaves octaves;      ///< of `real`
+  Octaves operands;     ///< of what a nest reads, which its format must hold
   Spread integer;       ///< the reals of the codes
   /// Values of the integer model, and how many lie beyond its codes; of
   /// thresholds and tables, which have none, those of `real`.
@@ -73,7 +89,10 @@ struct TracedLayer {
     Unused,    ///< two integer bits or more, on these data
   };
   Finding finding = Finding::None;
-  std::string reason, remedy, better; ///< a format, "" if there is none to name
+  std::string reason, remedy;
+  /// A format in as many bits, and one with the same steps; "" if there is none
+  /// to name.
+  std::string better, wider;
   /// dB that the outputs gain if only this layer does not saturate.
   std::optional<double> gain;
 
@@ -103,7 +122,8 @@ struct TraceRequest {
 
 struct TraceResult {
   std::string model;
-  std::string data; ///< what the frames are of, in words
+  bool isKernel = false; ///< its layers are inputs and nests
+  std::string data;      ///< what the frames are of, in words
   int64_t frames = 0;
   std::vector<TracedLayer> layers; ///< in order
   std::vector<TracedOutput> outputs;
