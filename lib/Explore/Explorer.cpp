@@ -200,11 +200,13 @@ bool Explorer::holds(const Result &result) const {
   return true;
 }
 
-/// The firings of a frame through all nodes.
-static int64_t firingsOf(const Result &result) {
+/// The firings of a frame through all nodes, or through those that were
+/// simulated.
+static int64_t firingsOf(const Result &result, bool ofSimulated = false) {
   int64_t firings = 0;
   for (const NodeResult &node : result.nodes)
-    firings += gen::firingsOf(node.design);
+    if (!ofSimulated || node.isSimulated)
+      firings += gen::firingsOf(node.design);
   return firings;
 }
 
@@ -217,10 +219,11 @@ bool Explorer::isTimed(const Built &built) const {
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                                                            Limits &limits) {
   // Sizing a plan takes as long as its frames have firings: fewer are tried of
-  // those with many.
-  constexpr int kAttempts = 12, kFewest = 3;
-  constexpr int64_t kFirings = 250'000'000;
+  // those with many, and none beyond what takes too long in all.
+  constexpr int kAttempts = 12, kFewestRuns = 3;
+  constexpr int64_t kFirings = 250'000'000, kMostFirings = 1'100'000'000;
   int64_t spent = 0;
+  int runs = 0;
   std::optional<Built> last;
   std::optional<Proposal> moved;
   bool hasLearned = false, spillsDies = false;
@@ -238,17 +241,29 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     const bool waits =
         last && llvm::any_of(last->result.nodes,
                              [](const NodeResult &node) { return node.waits; });
-    auto result =
-        realize(posed, *proposal, {/*isFirst=*/true, waits, spillsDies});
+    Trial trial;
+    trial.isFirst = true;
+    trial.waits = waits;
+    trial.spillsDies = spillsDies;
+    if (runs > 0)
+      trial.mostFirings = kMostFirings - spent;
+    auto result = realize(posed, *proposal, trial);
     if (failed(result))
       return failure();
     if (last)
       erase(last->result);
-    bool good = holds(*result);
+    const int64_t simulated = firingsOf(*result, /*ofSimulated=*/true);
+    const bool fits = holds(*result),
+               isSized =
+                   llvm::all_of(result->nodes, [](const NodeResult &node) {
+                     return node.isSimulated;
+                   });
     const int64_t firings = firingsOf(*result);
-    last = Built{std::move(*proposal), std::move(*result), good, firings};
-    spent += firings;
-    if (good || (attempt + 1 >= kFewest && spent > kFirings))
+    last = Built{std::move(*proposal), std::move(*result), fits && isSized,
+                 firings};
+    spent += simulated;
+    runs += simulated > 0;
+    if (fits || (simulated > 0 && runs >= kFewestRuns && spent > kFirings))
       break;
     limits.least = std::max(limits.least, last->proposal.solution.seconds);
     if (learn(posed, last->proposal, last->result)) {

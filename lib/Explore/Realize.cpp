@@ -391,11 +391,6 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
   auto size = [&](size_t n) -> LogicalResult {
     NodeResult &node = result.nodes[n];
     const Place &place = problem.places[node.place];
-    BufferSizing sizing(node.design, trial.waits);
-    if (failed(sizing.roughly()))
-      return failure();
-    node.waits = sizing.waitsForMemories();
-    price(node);
     const Kind &kind = problem.kinds[place.kind];
     auto fits = [&] {
       price(node);
@@ -408,18 +403,57 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
                          solution.runs[n].dies.empty() ? DieRow()
                                                        : rowOf(place.dies),
                          fits};
+    // Without memories that cannot keep up, no run is tried.
+    const double share = memoryShareOf(site);
+    BufferSizing sizing(node.design, trial.waits || share > 1);
     auto wouldFit = [&](Resources needs) {
       needs += node.errors;
       return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
     };
-    // The rest takes longer.
-    if (trial.isFirst && !fitsPlace(node, place, kind) &&
-        posed.steering.fifos.empty()) {
+    // What comes next takes longer each time.
+    auto mayEnd = [&] {
+      price(node);
+      if (!trial.isFirst || fitsPlace(node, place, kind) ||
+          !posed.steering.fifos.empty())
+        return false;
       const bool could = couldSpill(site, wouldFit);
       node.maySpill = could && !trial.spillsDies && wouldFit(node.resources);
-      if (!could || node.maySpill)
+      return !could || node.maySpill;
+    };
+    // What a run tells is learned from, unless so much more is needed.
+    constexpr double kHopeless = 1.2;
+    const int64_t firings = gen::firingsOf(node.design);
+    if (trial.isFirst) {
+      sizing.atLeast();
+      const bool ends = mayEnd();
+      Resources some = node.resources;
+      for (double &amount : some.amount)
+        amount /= kHopeless;
+      if ((ends && !wouldFit(some)) || firings > trial.mostFirings)
         return success();
     }
+    // Where frames take long, another run beside the first one costs little
+    // time, unless they take very long. Memories that make others wait do not
+    // keep a pace.
+    constexpr int64_t kLong = 20'000'000, kVeryLong = 10 * kLong; // firings
+    const int64_t interval = intervalOf(node);
+    const bool isLong = share <= 1 && result.nodes.size() == 1 &&
+                        firings > kLong && firings < kVeryLong;
+    if (failed(isLong ? sizing.roughly(interval) : sizing.roughly()))
+      return failure();
+    node.isSimulated = true;
+    node.waits = sizing.waitsForMemories();
+    auto pace = [&]() -> LogicalResult {
+      if (node.waits)
+        return success();
+      if (failed(sizing.paced(interval)))
+        return failure();
+      node.sized.reset();
+      price(node);
+      return success();
+    };
+    if (mayEnd())
+      return node.maySpill ? success() : pace();
     auto timing = sizing.fully();
     if (failed(timing))
       return failure();
@@ -433,6 +467,8 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
         node.sized.reset();
       price(node);
     }
+    if (!fitsPlace(node, place, kind))
+      return pace();
     return success();
   };
   if (failed(forNodes(size))) {
@@ -561,6 +597,12 @@ bool learn(Posed &posed, const Proposal &proposal, Result &result) {
         target.beyond.resize(target.choices.size());
         Kind::Beyond &beyond = target.beyond[positionIn(o, taken.stage)];
         beyond.from = std::max(beyond.from, positionIn(o, parting));
+        // What a run takes replaces what was only the least of other plans.
+        if (beyond.isLeast && node.isSimulated) {
+          isNew |= beyond.resources.amount != found->second.amount;
+          beyond.resources = Resources();
+          beyond.isLeast = false;
+        }
         for (size_t k = 0; k < kResources; ++k)
           if (found->second.amount[k] > beyond.resources.amount[k]) {
             beyond.resources.amount[k] = found->second.amount[k];

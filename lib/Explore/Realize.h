@@ -34,6 +34,8 @@ struct Trial {
   /// frames need.
   bool isFirst = false;
   bool waits = false; ///< designs are expected to wait for memories
+  /// Leaves a node whose frames have more firings as it is before any run.
+  int64_t mostFirings = std::numeric_limits<int64_t>::max();
   /// Moves FIFOs to a memory also where only a die lacks blocks: another layout
   /// may do without.
   bool spillsDies = true;

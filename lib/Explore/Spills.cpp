@@ -21,18 +21,17 @@ static const Steering::Fifo *settingOf(const Steering &steering,
   return found;
 }
 
-/// The interval that the plan is made for.
-static double cyclesOf(const NodeResult &node) {
+int64_t intervalOf(const NodeResult &node) {
   int64_t cycles = 1;
   for (const Selection &selection : node.selections)
     cycles = std::max(cycles, selection.offer.busyCycles);
-  return double(cycles);
+  return cycles;
 }
 
 static bool move(const SpillSite &site, flow::ActorOp op,
                  SmallVectorImpl<MovedBuffer> &moved) {
   const Memory &memory = site.place.context.memories.front();
-  auto there = inMemory(op, memory, cyclesOf(site.node));
+  auto there = inMemory(op, memory, double(intervalOf(site.node)));
   if (there)
     moved.push_back(moveToMemory(op, *there, memory, site.dies));
   return there.has_value();
@@ -73,8 +72,8 @@ static SmallVector<Movable> largestOf(const SpillSite &site) {
   for (flow::ActorOp op : movableBuffers(site.node.design)) {
     if (settingOf(site.steering, joinAfter(op)))
       continue;
-    if (auto there =
-            inMemory(op, context.memories.front(), cyclesOf(site.node)))
+    if (auto there = inMemory(op, context.memories.front(),
+                              double(intervalOf(site.node))))
       if (const Resources saved = savedBy(op, *there, context.cost);
           saved.bram() > 0)
         fifos.push_back({op, dieOf(op), saved});
@@ -97,8 +96,25 @@ static double lackingBlocks(const SpillSite &site, int die) {
                                    : 0;
 }
 
+double memoryShareOf(const SpillSite &site) {
+  if (!site.place.context.mayLoad())
+    return 0;
+  const Memory &memory = site.place.context.memories.front();
+  const double clockMhz = site.place.context.clockMhz;
+  return loadOf(site.node.design, memory.name).busiest * clockMhz * 1e6 /
+         (memory.bankBytesPerS(clockMhz) * double(intervalOf(site.node)));
+}
+
+/// Whether FIFOs in a bank would make others wait.
+static bool isBusy(const SpillSite &site) {
+  constexpr double kBusy = 0.8;
+  return memoryShareOf(site) > kBusy;
+}
+
 bool couldSpill(const SpillSite &site,
                 llvm::function_ref<bool(const Resources &)> fits) {
+  if (!site.place.context.mayLoad() || isBusy(site))
+    return false;
   const SmallVector<Movable> fifos = largestOf(site);
   // What lies in a memory takes more LUTs: as few as are needed.
   Resources needs = site.node.resources;
@@ -138,8 +154,6 @@ static SmallVector<MovedBuffer> moveBefore(const SpillSite &site,
 }
 
 bool spillToFit(const SpillSite &site) {
-  // Beyond this part of its best rate a bank makes others wait.
-  constexpr double kBusy = 0.8;
   SmallVector<MovedBuffer> moved;
   llvm::StringSet<> nodes;
   SmallVector<Movable> fifos = largestOf(site);
@@ -171,13 +185,7 @@ bool spillToFit(const SpillSite &site) {
     fits = site.fits();
   }
   const bool enough = fits || (site.dies.count > 1 && lackingBlocks(site) <= 0);
-  const Memory &memory = site.place.context.memories.front();
-  const double clockMhz = site.place.context.clockMhz;
-  if (enough &&
-      loadOf(site.node.design, memory.name).busiest <=
-          kBusy * memory.bankBytesPerS(clockMhz) * cyclesOf(site.node) /
-              (clockMhz * 1e6) &&
-      passesFrames(site.node.design))
+  if (enough && !isBusy(site) && passesFrames(site.node.design))
     return true;
   undo();
   return false;

@@ -29,4 +29,8 @@ bool couldSpill(const SpillSite &site,
 /// stay moved with which a device has enough blocks although one of its dies
 /// has not: the next layout is made for what is left. True if any are moved.
 bool spillToFit(const SpillSite &site);
+/// The interval that a node's plan is made for, in cycles.
+int64_t intervalOf(const NodeResult &node);
+/// The part of its best rate that the busiest bank of the memory needs then.
+double memoryShareOf(const SpillSite &site);
 } // namespace rhizome::explore

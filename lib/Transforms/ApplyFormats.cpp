@@ -266,9 +266,11 @@ private:
   LogicalResult setResult(unsigned i, Value v, Location loc) {
     auto text =
         dyn_cast_or_null<StringAttr>(func.getResultAttr(i, marks::kFormat));
+    if (!text || classes.findLeader(v) == classes.member_end())
+      return set(v, text, loc);
     auto found = formats.find(classes.getLeaderValue(v));
     std::string error;
-    auto format = text ? Format::parse(text.getValue(), error) : std::nullopt;
+    auto format = Format::parse(text.getValue(), error);
     if (!format || found == formats.end() || found->second.first == *format)
       return set(v, text, loc);
     resultFormats.try_emplace(i, *format);

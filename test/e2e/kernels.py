@@ -397,9 +397,11 @@ def kernel_hardware(suite):
     suite.check("predicted" in result.out and
                 "0 mismatches with the evaluator's bits" in result.out,
                 f"for people: {result.out}", result.command)
-    result = suite.run("trace", package)
-    suite.check(result.status in (1, 2) and "of a kernel" in result.err,
-                f"trace of a kernel's package: {result.err}", result.command)
+    result = suite.run("trace", package, "--json")
+    suite.check((result.json or {}).get("kernel") and
+                (package / "results/trace.json").exists(),
+                f"trace of a kernel's package: {result.message}",
+                result.command)
     result = suite.run("compile", package)
     suite.check(result.status == 1 and "package of a kernel" in result.err,
                 f"compile of a package: {result.err}", result.command)

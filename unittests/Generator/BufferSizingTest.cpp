@@ -167,4 +167,26 @@ TEST(BufferSizing, NoOptionIsSlowerThanWithoutBounds) {
     EXPECT_EQ(r.freeInterval(), predicted.intervalCycles);
   }
 }
+TEST(BufferSizing, AtAnEvenPaceBuffersHoldLess) {
+  int64_t least = 0, paced = 0, free = 0;
+  for (uint64_t seed = 10; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Residual r(seed);
+    r.size([&](bool, const auto &offers) { return r.n.rng() % offers.size(); });
+    gen::BufferSizing sizing(r.design);
+    sizing.atLeast();
+    const std::array<int64_t, 2> fewest = {r.depth(0), r.depth(1)};
+    ASSERT_TRUE(succeeded(sizing.roughly(r.slowest())));
+    free += r.depth(0) + r.depth(1);
+    ASSERT_TRUE(succeeded(sizing.paced(r.slowest())));
+    for (unsigned i : {0, 1})
+      EXPECT_LE(fewest[i], r.depth(i));
+    least += fewest[0] + fewest[1];
+    paced += r.depth(0) + r.depth(1);
+    // Nothing comes later than at that pace.
+    EXPECT_EQ(r.predicted().intervalCycles, double(r.slowest()));
+  }
+  EXPECT_LT(least, paced);
+  EXPECT_LT(paced, free);
+}
 } // namespace

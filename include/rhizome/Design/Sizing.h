@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The depths of a design's buffers in two steps: what the first frames need
-// tells soon whether the design fits at all.
+// The depths of a design's buffers in steps: what the first tokens need tells
+// at once whether the design may fit at all, what the first frames need soon.
 #pragma once
 
 #include "rhizome/Design/Design.h"
@@ -17,8 +17,15 @@ public:
   /// no run is tried that assumes it does not.
   explicit BufferSizing(flow::DesignOp design, bool waits = false);
   ~BufferSizing();
-  /// To what the first frames need, which is hardly less than the whole.
-  mlir::LogicalResult roughly();
+  /// To the least for which the first tokens meet, without a run.
+  void atLeast();
+  /// To what the first frames need, which is hardly less than the whole. What
+  /// `paced` needs with this interval, if one is given, is found beside it.
+  mlir::LogicalResult roughly(std::optional<int64_t> interval = {});
+  /// To what the first frames need if their beats come evenly, a frame every so
+  /// many cycles: units then run no further ahead. The design keeps this pace
+  /// with these depths, since nothing comes later than in that run.
+  mlir::LogicalResult paced(int64_t interval);
   /// As sizeBuffers does, whether or not it was done roughly.
   mlir::FailureOr<std::optional<Timing>> fully();
   /// Whether the frames so far waited for memories.

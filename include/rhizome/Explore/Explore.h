@@ -187,6 +187,7 @@ struct NodeResult {
   gen::Timing timing;
   std::optional<gen::Timing> sized; ///< the timing, if sizing told it
   bool waits = false;               ///< for memories, as sizing found
+  bool isSimulated = false;         ///< a run told the depths of its buffers
   gen::Resources account;           ///< of one copy, by the solver's estimate
   gen::Resources resources;         ///< including the endpoint's
   gen::Resources endpoint;          ///< the endpoint's part of them

@@ -97,6 +97,7 @@ struct Kind {
   struct Beyond {
     int from = 0;
     gen::Resources resources;
+    bool isLeast = true; ///< no run told them
   };
   std::vector<Beyond> beyond; ///< for each stage
 };
