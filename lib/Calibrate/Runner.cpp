@@ -101,6 +101,7 @@ std::unique_ptr<Compiled> Compiled::make(func::FuncOp function,
     return nullptr;
   module = {};
   loadCpuDialects(made->context);
+  made->context.loadDialect<osa::OsaDialect>();
   ScopedDiagnosticHandler quiet(&made->context,
                                 [](Diagnostic &) { return success(); });
   OwningOpRef<ModuleOp> own =

@@ -443,17 +443,17 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
       return failure();
     node.isSimulated = true;
     node.waits = sizing.waitsForMemories();
-    auto pace = [&]() -> LogicalResult {
+    auto pace = [&](BufferSizing &now) -> LogicalResult {
       if (node.waits)
         return success();
-      if (failed(sizing.paced(interval)))
+      if (failed(now.paced(interval)))
         return failure();
       node.sized.reset();
       price(node);
       return success();
     };
     if (mayEnd())
-      return node.maySpill ? success() : pace();
+      return node.maySpill ? success() : pace(sizing);
     auto timing = sizing.fully();
     if (failed(timing))
       return failure();
@@ -467,9 +467,11 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
         node.sized.reset();
       price(node);
     }
-    if (!fitsPlace(node, place, kind))
-      return pace();
-    return success();
+    if (fitsPlace(node, place, kind))
+      return success();
+    // FIFOs that were moved and came back are others now.
+    BufferSizing again(node.design);
+    return pace(again);
   };
   if (failed(forNodes(size))) {
     erase(result);
