@@ -24,6 +24,7 @@ public:
       if (Operation *op = v.getDefiningOp())
         which[op].push_back(i);
   }
+  bool isCompiled() const override { return false; }
   FailureOr<std::vector<Tensor>> run(ArrayRef<Tensor> frame,
                                      const Look &look) const override {
     return interpreter.run(frame, [&](Operation *op, const Tensor &t) {
@@ -44,6 +45,7 @@ public:
   /// Null if the CPU path does not take the function.
   static std::unique_ptr<Compiled> make(func::FuncOp function,
                                         ArrayRef<Value> values);
+  bool isCompiled() const override { return true; }
   FailureOr<std::vector<Tensor>> run(ArrayRef<Tensor> frame,
                                      const Look &look) const override {
     llvm::Expected<std::vector<Tensor>> all = code->run(frame);
@@ -109,7 +111,8 @@ std::unique_ptr<Compiled> Compiled::make(func::FuncOp function,
   if (!own)
     return nullptr;
   bytes = {};
-  auto code = CompiledFunction::compile(*own->getOps<func::FuncOp>().begin());
+  auto code = CompiledFunction::compile(*own->getOps<func::FuncOp>().begin(),
+                                        Effort::Quick);
   if (failed(code))
     return nullptr;
   made->code = std::move(*code);

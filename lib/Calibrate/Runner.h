@@ -17,6 +17,7 @@ using Look = std::function<void(size_t which, const Tensor &value)>;
 class Runner {
 public:
   virtual ~Runner() = default;
+  virtual bool isCompiled() const = 0;
   /// The function's results for one frame; `look` sees each value that the
   /// runner was made for once. Fails if the network cannot be evaluated on the
   /// frame. Safe from several threads at once.

@@ -164,9 +164,9 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
 }
 
 FailureOr<std::unique_ptr<CompiledFunction>>
-CompiledFunction::compile(func::FuncOp func) {
+CompiledFunction::compile(func::FuncOp func, Effort effort) {
   loadCpuDialects(*func.getContext());
-  auto machine = Machine::forCpu("native");
+  auto machine = Machine::forCpu("native", effort);
   if (!machine)
     return func.emitError() << "this host's CPU is not supported: "
                             << llvm::toString(machine.takeError());

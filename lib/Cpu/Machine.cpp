@@ -70,7 +70,7 @@ Machine::Machine(std::unique_ptr<llvm::TargetMachine> machine)
 Machine::Machine(Machine &&) = default;
 Machine::~Machine() = default;
 
-llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name) {
+llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name, Effort effort) {
   static const bool ready = [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
@@ -95,7 +95,9 @@ llvm::Expected<Machine> Machine::forCpu(llvm::StringRef name) {
     return cannot("LLVM knows no processor '" + cpu + "' of " + triple.str());
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
       triple, cpu, features.getString(), llvm::TargetOptions(),
-      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      llvm::Reloc::PIC_, std::nullopt,
+      effort == Effort::Quick ? llvm::CodeGenOptLevel::Less
+                              : llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     return cannot("LLVM makes no code for " + triple.str());
   return Machine(std::move(machine));
@@ -256,7 +258,8 @@ rhizome::cpu::compileModule(ModuleOp module, const Machine &machine,
     // Zen and later run 512 bits at full rate; the vectors are chosen already.
     function.addFnAttr("prefer-vector-width", "512");
   }
-  auto optimize = makeOptimizingTransformer(3, 0, &target);
+  const bool isQuick = target.getOptLevel() < llvm::CodeGenOptLevel::Aggressive;
+  auto optimize = makeOptimizingTransformer(isQuick ? 0 : 3, 0, &target);
   if (llvm::Error error = optimize(ir.get()))
     return std::move(error);
   llvm::SmallVector<char> object;

@@ -4,6 +4,7 @@
 
 #include "Buffers.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "rhizome/Cpu/Function.h"
 #include "llvm/Support/Error.h"
 
 namespace llvm {
@@ -26,7 +27,8 @@ struct VectorUnit {
 class Machine {
 public:
   /// "native" or one of LLVM's names, e.g. "x86-64-v3"; fails on others.
-  static llvm::Expected<Machine> forCpu(llvm::StringRef cpu);
+  static llvm::Expected<Machine> forCpu(llvm::StringRef cpu,
+                                        Effort effort = Effort::Thorough);
   Machine(Machine &&);
   ~Machine();
   const VectorUnit &vectors() const { return unit; }

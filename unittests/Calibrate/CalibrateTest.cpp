@@ -3,6 +3,7 @@
 // quantizers are inserted, their quality, the effect of bounds and overrides,
 // and that the integer model equals it.
 #include "rhizome/Calibrate/Calibrate.h"
+#include "../../lib/Calibrate/Runner.h"
 #include "../TaskWalk.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -296,5 +297,33 @@ TEST_F(Calibrated, SaturationIsCounted) {
       EXPECT_GE(x.saturated, share);
       EXPECT_LT(x.saturated, 0.01);
     }
+  }
+}
+
+TEST_F(Calibrated, ManyFramesRunAsMachineCode) {
+  OwningOpRef<ModuleOp> module = parse();
+  auto main = module->lookupSymbol<func::FuncOp>("main");
+  std::vector<Value> values;
+  for (Operation &op : main.getBody().front().without_terminator())
+    if (!isa<osa::ConstantOp>(op))
+      values.push_back(op.getResult(0));
+  // Enough that the interpreter would take long, of which few are run.
+  auto many = makeRunner(main, values, 10'000'000);
+  auto few = makeRunner(main, values, 1);
+  EXPECT_TRUE(many->isCompiled());
+  EXPECT_FALSE(few->isCompiled());
+  for (const std::vector<Tensor> &frame : ArrayRef(frames).take_front(4)) {
+    std::vector<Tensor> seen(values.size());
+    auto want =
+        few->run(frame, [&](size_t i, const Tensor &t) { seen[i] = t; });
+    size_t looks = 0;
+    auto got = many->run(frame, [&](size_t i, const Tensor &t) {
+      ++looks;
+      ASSERT_EQ(t.floats.size(), seen[i].floats.size());
+      for (auto [a, b] : llvm::zip(t.floats, seen[i].floats))
+        EXPECT_NEAR(a, b, 1e-4f * (1 + std::abs(b)));
+    });
+    ASSERT_TRUE(succeeded(want) && succeeded(got));
+    EXPECT_EQ(looks, values.size());
   }
 }

@@ -18,6 +18,10 @@ namespace rhizome {
 /// dialect while another thread works in it.
 void loadCpuDialects(mlir::MLIRContext &context);
 
+/// What LLVM's optimizations may cost. Loops are vectorized before them: code
+/// that runs a few times is there sooner without, and hardly slower.
+enum class Effort { Thorough, Quick };
+
 /// One function, compiled. It keeps its own copies of the constants; the
 /// function may be deleted.
 class CompiledFunction {
@@ -28,7 +32,7 @@ public:
   /// the function's context, so it must not be called from inside a pass. Fails
   /// with a diagnostic.
   static llvm::FailureOr<std::unique_ptr<CompiledFunction>>
-  compile(mlir::func::FuncOp func);
+  compile(mlir::func::FuncOp func, Effort effort = Effort::Thorough);
   ~CompiledFunction();
 
   /// Computes one frame. Fails if the number, shapes or ranges of the inputs
