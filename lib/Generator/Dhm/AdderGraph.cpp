@@ -95,7 +95,8 @@ private:
 
   size_t find(uint64_t key) const {
     size_t mask = slots.size() - 1;
-    size_t at = size_t((key * 0x9e3779b97f4a7c15u) >> 20) & mask;
+    // All bits of the key reach the upper ones of the product.
+    size_t at = size_t((key * 0x9e3779b97f4a7c15u) >> 32) & mask;
     while (slots[at].key != key && slots[at].key != kEmpty)
       at = (at + 1) & mask;
     return at;
