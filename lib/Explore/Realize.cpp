@@ -452,8 +452,15 @@ FailureOr<Result> Realizer::run(const Trial &trial) {
       price(node);
       return success();
     };
-    if (mayEnd())
-      return node.maySpill ? success() : pace(sizing);
+    if (mayEnd() && node.maySpill)
+      return success();
+    // A plan that is built again takes the same way.
+    const bool movesFifos =
+        llvm::any_of(posed.steering.fifos,
+                     [](const Steering::Fifo &fifo) { return fifo.inMemory; });
+    if (!fitsPlace(node, place, kind) && !movesFifos &&
+        !couldSpill(site, wouldFit))
+      return pace(sizing);
     auto timing = sizing.fully();
     if (failed(timing))
       return failure();

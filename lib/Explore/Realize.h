@@ -17,6 +17,8 @@ struct Posed {
 
   Posed(mlir::func::FuncOp network, const Cluster &cluster,
         const Steering &steering, OfferCache &cache);
+  Posed(mlir::func::FuncOp, const Cluster &, const Steering &&,
+        OfferCache &) = delete; ///< it keeps a reference
   /// Enters in `result.others` what other generators offer for a node's
   /// operations at its rate.
   void addOffers(const NodeResult &node, Result &result) const;

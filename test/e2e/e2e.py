@@ -174,6 +174,7 @@ SUITES = {
     "dies": dies.dies,
     "spill": spill.spill,
     "spill-choice": spill.choice,
+    "spill-paced": spill.paced,
     "spill-dies": spill.on_dies,
     "weights": weights.weights,
     "weights-streamed": weights.streamed,

@@ -318,13 +318,16 @@ def in_namespaces(suite):
             check_answers(suite, result, 200, "four namespaces")
             suite.check(not (result.json or {}).get("events"),
                         "nothing happened meanwhile")
-            lives_and_dies(suite, package, places, nodes, start)
+            # A dozen seconds of work, however fast this machine is.
+            rate = ((result.json or {}).get("measured") or {}).get(
+                "throughput_per_s", 0)
+            lives_and_dies(suite, package, places, nodes, start,
+                           max(4000, int(12 * rate)))
 
 
-def lives_and_dies(suite, package, places, nodes, start):
+def lives_and_dies(suite, package, places, nodes, start, frames):
     """Kills a node under load, waits until the client says so, starts it
     again; the client's answers are complete and right."""
-    frames = 4000
     process = subprocess.Popen(
         [str(w) for w in (suite.rhizome, "run", package, ACCEPT, "-n", frames,
                           "--json", "--patience-s", "30", *at(places))],

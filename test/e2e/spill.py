@@ -136,6 +136,34 @@ def check_choice(suite, package):
     near(suite, simulated(suite, package, "choice", frames=1), "choice", 0.03)
 
 
+def paced(suite):
+    """Without a memory for them, FIFOs hold what an even pace of beats asks for:
+    so few blocks are enough, for the whole rate, under stalls, and from the
+    plan."""
+    model = unet(suite, 32)
+    device = "xc7z020"
+    package, again = suite.work / "paced.rhz", suite.work / "again.rhz"
+    if not compiled(suite, "paced", model, package, "--device", device, "--goal",
+                    "max-throughput,bram=4", "--fifos", "on-chip"):
+        return
+    kinds, plan = fifos_of(package)
+    node = plan["nodes"][0]
+    slowest = max(layer["interval_cycles"] for layer in node["operations"])
+    blocks = node["predicted"]["bram"]
+    suite.check(not kinds["mem_fifo"] and blocks <= 4 and
+                plan["predicted"]["interval_cycles"] == slowest,
+                f"paced: {blocks} blocks, "
+                f"{plan['predicted']['interval_cycles']} cycles as its slowest "
+                f"operation's {slowest}")
+    near(suite, simulated(suite, package, "paced"), "paced", 0)
+    simulated(suite, package, "paced", "--stalls-in", "30", "--stalls-out", "40",
+              frames=2)
+    if compiled(suite, "--plan", model, again, "--device", device, "--plan",
+                package):
+        suite.check(plans.hardware(package) == plans.hardware(again),
+                    "--plan gives the same hardware")
+
+
 def on_dies(suite):
     """The same where the memory's ports are on another die than the border: words
     cross to it and back."""

@@ -42,7 +42,8 @@ TEST(Realize, WhatOneDieDoesNotHoldMovesToAnother) {
   Cluster cluster;
   cluster.places = {twoDies()};
   OfferCache cache;
-  Posed posed(f, cluster, {}, cache);
+  const Steering steering;
+  Posed posed(f, cluster, steering, cache);
   const Limits limits;
   auto solution = solveWithin(posed.problems[0], 2e-6, limits);
   ASSERT_TRUE(solution);
