@@ -90,6 +90,7 @@ private:
   void buildAll();
   void build(const Run &run, size_t first);
   void price(NodeResult &node);
+  LogicalResult size(size_t n, const Trial &trial);
   void select(const Run &run, ArrayRef<std::pair<int, int>> stages,
               ArrayRef<Operation *> ops, ArrayRef<Operation *> copies,
               NodeResult &node);
@@ -386,101 +387,104 @@ void Realizer::price(NodeResult &node) {
   node.wires = wiresOf(node.design, rowOf(dies));
 }
 
-FailureOr<Result> Realizer::run(const Trial &trial) {
-  buildAll();
-  auto size = [&](size_t n) -> LogicalResult {
-    NodeResult &node = result.nodes[n];
-    const Place &place = problem.places[node.place];
-    const Kind &kind = problem.kinds[place.kind];
-    auto fits = [&] {
-      price(node);
-      return fitsPlace(node, place, kind);
-    };
-    const SpillSite site{node,
-                         posed.cluster.places[node.place],
-                         posed.steering,
-                         place,
-                         solution.runs[n].dies.empty() ? DieRow()
-                                                       : rowOf(place.dies),
-                         fits};
-    // Without memories that cannot keep up, no run is tried.
-    const double share = memoryShareOf(site);
-    BufferSizing sizing(node.design, trial.waits || share > 1);
-    auto wouldFit = [&](Resources needs) {
-      needs += node.errors;
-      return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
-    };
-    // What comes next takes longer each time.
-    auto mayEnd = [&] {
-      price(node);
-      if (!trial.isFirst || fitsPlace(node, place, kind) ||
-          !posed.steering.fifos.empty())
-        return false;
-      const bool could = couldSpill(site, wouldFit);
-      node.maySpill = could && !trial.spillsDies && wouldFit(node.resources);
-      return !could || node.maySpill;
-    };
-    // What a run tells is learned from, unless so much more is needed.
-    constexpr double kHopeless = 1.2;
-    const int64_t firings = gen::firingsOf(node.design);
-    if (trial.isFirst) {
-      sizing.atLeast();
-      const bool ends = mayEnd();
-      Resources some = node.resources;
-      for (double &amount : some.amount)
-        amount /= kHopeless;
-      if ((ends && !wouldFit(some)) || firings > trial.mostFirings)
-        return success();
-    }
-    // Where frames take long, another run beside the first one costs little
-    // time, unless they take very long. Memories that make others wait do not
-    // keep a pace.
-    constexpr int64_t kLong = 20'000'000, kVeryLong = 10 * kLong; // firings
-    const int64_t interval = intervalOf(node);
-    const bool isLong = share <= 1 && result.nodes.size() == 1 &&
-                        firings > kLong && firings < kVeryLong;
-    if (failed(isLong ? sizing.roughly(interval) : sizing.roughly()))
-      return failure();
-    node.isSimulated = true;
-    node.waits = sizing.waitsForMemories();
-    auto pace = [&](BufferSizing &now) -> LogicalResult {
-      if (node.waits)
-        return success();
-      if (failed(now.paced(interval)))
-        return failure();
-      node.sized.reset();
-      price(node);
+/// Gives a node's buffers their depths, step by step as long as it may fit:
+/// docs/rationale/buffers.md.
+LogicalResult Realizer::size(size_t n, const Trial &trial) {
+  NodeResult &node = result.nodes[n];
+  const Place &place = problem.places[node.place];
+  const Kind &kind = problem.kinds[place.kind];
+  auto fits = [&] {
+    price(node);
+    return fitsPlace(node, place, kind);
+  };
+  const SpillSite site{node,
+                       posed.cluster.places[node.place],
+                       posed.steering,
+                       place,
+                       solution.runs[n].dies.empty() ? DieRow()
+                                                     : rowOf(place.dies),
+                       fits};
+  // Without memories that cannot keep up, no run is tried.
+  const double share = memoryShareOf(site);
+  BufferSizing sizing(node.design, trial.waits || share > 1);
+  auto wouldFit = [&](Resources needs) {
+    needs += node.errors;
+    return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
+  };
+  // What comes next takes longer each time.
+  auto mayEnd = [&] {
+    price(node);
+    if (!trial.isFirst || fitsPlace(node, place, kind) ||
+        !posed.steering.fifos.empty())
+      return false;
+    const bool could = couldSpill(site, wouldFit);
+    node.maySpill = could && !trial.spillsDies && wouldFit(node.resources);
+    return !could || node.maySpill;
+  };
+  // What a run tells is learned from, unless so much more is needed.
+  constexpr double kHopeless = 1.2;
+  const int64_t firings = gen::firingsOf(node.design);
+  if (trial.isFirst) {
+    sizing.atLeast();
+    const bool ends = mayEnd();
+    Resources some = node.resources;
+    for (double &amount : some.amount)
+      amount /= kHopeless;
+    if ((ends && !wouldFit(some)) || firings > trial.mostFirings)
       return success();
-    };
-    if (mayEnd() && node.maySpill)
+  }
+  // Where frames take long, another run beside the first one costs little
+  // time, unless they take very long. Memories that make others wait do not
+  // keep a pace.
+  constexpr int64_t kLong = 20'000'000, kVeryLong = 10 * kLong; // firings
+  const int64_t interval = intervalOf(node);
+  const bool isLong = share <= 1 && result.nodes.size() == 1 &&
+                      firings > kLong && firings < kVeryLong;
+  if (failed(isLong ? sizing.roughly(interval) : sizing.roughly()))
+    return failure();
+  node.isSimulated = true;
+  node.waits = sizing.waitsForMemories();
+  auto pace = [&](BufferSizing &now) -> LogicalResult {
+    if (node.waits)
       return success();
-    // A plan that is built again takes the same way.
-    const bool movesFifos =
-        llvm::any_of(posed.steering.fifos,
-                     [](const Steering::Fifo &fifo) { return fifo.inMemory; });
-    if (!fitsPlace(node, place, kind) && !movesFifos &&
-        !couldSpill(site, wouldFit))
-      return pace(sizing);
-    auto timing = sizing.fully();
-    if (failed(timing))
+    if (failed(now.paced(interval)))
       return failure();
-    node.sized = *timing;
-    // What comes from a memory has its own timing.
-    if (spillAsAsked(site))
+    node.sized.reset();
+    price(node);
+    return success();
+  };
+  if (mayEnd() && node.maySpill)
+    return success();
+  // A plan that is built again takes the same way.
+  const bool movesFifos =
+      llvm::any_of(posed.steering.fifos,
+                   [](const Steering::Fifo &fifo) { return fifo.inMemory; });
+  if (!fitsPlace(node, place, kind) && !movesFifos &&
+      !couldSpill(site, wouldFit) && (trial.isFirst || !node.waits))
+    return pace(sizing);
+  auto timing = sizing.fully();
+  if (failed(timing))
+    return failure();
+  node.sized = *timing;
+  // What comes from a memory has its own timing.
+  if (spillAsAsked(site))
+    node.sized.reset();
+  price(node);
+  if (!fitsPlace(node, place, kind)) {
+    if ((trial.spillsDies || !wouldFit(node.resources)) && spillToFit(site))
       node.sized.reset();
     price(node);
-    if (!fitsPlace(node, place, kind)) {
-      if ((trial.spillsDies || !wouldFit(node.resources)) && spillToFit(site))
-        node.sized.reset();
-      price(node);
-    }
-    if (fitsPlace(node, place, kind))
-      return success();
-    // FIFOs that were moved and came back are others now.
-    BufferSizing again(node.design);
-    return pace(again);
-  };
-  if (failed(forNodes(size))) {
+  }
+  if (fitsPlace(node, place, kind))
+    return success();
+  // FIFOs that were moved and came back are others now.
+  BufferSizing again(node.design);
+  return pace(again);
+}
+
+FailureOr<Result> Realizer::run(const Trial &trial) {
+  buildAll();
+  if (failed(forNodes([&](size_t n) { return size(n, trial); }))) {
     erase(result);
     return failure();
   }
