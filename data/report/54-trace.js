@@ -8,14 +8,14 @@
   const one = trace.kernel ? "nest" : "layer", frames = trace.kernel ? "elements" : "frames";
   const part = section(trace.kernel ? "Nests on data" : "Layers on data",
     `${number(trace.frames)} ${frames} of ${trace.data}: the values that each ${one} rounds, by magnitude. ` +
-    "A gray band shows what its codes hold, from one step to the last code; values to its right saturate (red).");
+    "A gray band shows what its codes hold, from one step to the last code; values to its right " + (trace.kernel ? "do not fit (red)." : "saturate (red)."));
   const layers = trace.layers, shown = layers.filter(l => l.octaves.counts.length);
   if (trace.worst) {
     const said = part.append("p");
-    said.append("b").attr("class", "bad").text(`${trace.worst} saturates. `);
+    said.append("b").attr("class", "bad").text(`${trace.worst} ${trace.kernel ? "is the first to mend" : "saturates"}. `);
     const output = trace.outputs[0], without = trace.snr_without_saturation_db;
     if (without !== null && output && output.snr_db !== null)
-      said.append("span").text(`The outputs have a signal-to-noise ratio of ${number(output.snr_db)} dB; if no ${one} did, they would have ${number(without)} dB.`);
+      said.append("span").text(`The outputs have a signal-to-noise ratio of ${number(output.snr_db)} dB; if ${trace.kernel ? "all values fitted" : "no layer saturated"}, they would have ${number(without)} dB.`);
   }
   if (trace.same_class !== null)
     part.append("p").text(`${number(trace.same_class)} of ${number(trace.frames)} frames have their largest output where the network without rounding has it.`);
@@ -30,9 +30,9 @@
       const item = list.append("li");
       item.append("b").attr("class", l.finding.kind === "saturated" ? "bad" : null).text(`${l.name} `);
       item.append("span").text(`(${l.op}): ${l.finding.reason}.` +
-        (l.finding.gain_db !== null ? ` Without that the outputs would have ${number(l.finding.gain_db)} dB more.` : "") + ` Remedy: ${l.finding.remedy}.`);
+        gained(l.finding.gain_db) + ` Remedy: ${l.finding.remedy}.`);
     }
-  } else part.append("p").text(`No ${one} saturates, and none leaves two bits unused.`);
+  } else part.append("p").text((trace.kernel ? "Every nest's values fit" : "No layer saturates") + ", and none leaves two bits unused.");
   const fold = part.append("details");
   fold.append("summary").text("the figures");
   const cell = (i, key, show) => member(`results/trace/layers/${i}/${key}`, show);
@@ -44,6 +44,13 @@
       .concat(trace.outputs.map((o, i) => [o.name, "output", "–", "–", "–", o.real ? member(`results/trace/outputs/${i}/real/low`) : "–",
         o.real ? member(`results/trace/outputs/${i}/real/high`) : "–", o.integer ? member(`results/trace/outputs/${i}/integer/low`) : "–",
         o.integer ? member(`results/trace/outputs/${i}/integer/high`) : "–", "–", member(`results/trace/outputs/${i}/snr_db`), "–"])));
+
+  // What the outputs gain without this fault alone.
+  function gained(db) {
+    if (db === null) return "";
+    return " Without that the outputs would " + (Math.abs(db) < 0.05 ? "gain nothing."
+      : `have ${number(Math.abs(db))} dB ${db < 0 ? "less" : "more"}.`);
+  }
 
   function draw(part, shown) {
     const W = 1030, step = 44, m = {l: 230, r: 290, t: 6, b: 38}, H = shown.length * step + m.t + m.b;
@@ -78,7 +85,7 @@
       svg.append("text").attr("x", W - m.r + 10).attr("y", yy + 16).text(l.format || `${l.bits} bits, step ${number(l.scale)}`);
       svg.append("text").attr("x", W - m.r + 10).attr("y", yy + 32).attr("class", bad ? "worse" : "soft").style("fill", bad ? "var(--bad)" : null)
         .attr("data-path", `results/trace/layers/${i}/saturated`).attr("data-value", String(l.saturated))
-        .text([l.saturated > 0 ? `${percent(l.saturated)} saturate` : "", l.snr_db !== null ? `${number(l.snr_db)} dB` : ""].filter(t => t).join(", "));
+        .text([l.saturated > 0 ? `${percent(l.saturated)} ${trace.kernel ? "do not fit" : "saturate"}` : "", l.snr_db !== null ? `${number(l.snr_db)} dB` : ""].filter(t => t).join(", "));
     });
   }
 })();
