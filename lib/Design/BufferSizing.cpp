@@ -206,7 +206,8 @@ int64_t firingsOf(flow::DesignOp design) {
   return firings / network.frames;
 }
 
-/// Two runs of beats in a frame of a source, whose steps differ by a cycle.
+/// Simulates frames whose beats come evenly: in each frame, first some with
+/// steps that are a cycle longer than those of the others.
 void BufferSizing::Run::runPaced(int64_t interval) {
   pacedNetwork = network;
   for (Process &process : pacedNetwork.processes) {

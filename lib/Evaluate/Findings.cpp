@@ -28,7 +28,9 @@ static std::string formatWith(const TracedLayer &layer, int bits, bool widen) {
       layer.number ? std::max(bits + isSigned, int(isSigned)) : bits + isSigned;
   const int fraction =
       widen ? -std::ilogb(layer.scale) : int(layer.bits()) - integer;
-  if (!numeric::Format::fixed(integer, fraction, isSigned).check().empty())
+  const numeric::Format found =
+      numeric::Format::fixed(integer, fraction, isSigned);
+  if (!found.check().empty() || (layer.number && fraction < 0))
     return "";
   return formatv("{0}fixed<{1},{2}>", isSigned ? "" : "u", integer, fraction);
 }
@@ -119,7 +121,10 @@ void evaluate::explainFault(TracedLayer &layer, Rounder rounder) {
   layer.reason =
       formatv("{0} % of its values are beyond {1} ({2}){3}: they are {4}",
               percentOf(layer.saturated()), codes, ends,
-              layer.wraps ? ", where they become others" : "", range);
+              !layer.wraps              ? ""
+              : layer.number->isFloat() ? " and become infinite"
+                                        : " and wrap",
+              range);
   switch (rounder) {
   case Rounder::NumberFormat:
     layer.remedy =
@@ -200,31 +205,31 @@ static json::Value findingOf(const TracedLayer &layer) {
 json::Object evaluate::toJson(const TraceResult &result) {
   json::Array layers, outputs;
   for (const TracedLayer &layer : result.layers)
-    layers.push_back(json::Object{{"name", json::fixUTF8(layer.name)},
-                                  {"op", json::fixUTF8(layer.op)},
-                                  {"input", layer.isInput},
-                                  {"shape", json::Array(layer.shape)},
-                                  {"bits", layer.bits()},
-                                  {"signed", layer.number ? layer.number->hasSign() : layer.lo < 0},
-                                  {"scale", layer.scale},
-                                  {"zero_point", layer.zero},
-                                  {"per_channel", layer.perChannel},
-                                  {"format", layer.format.empty()
-                                                 ? json::Value(nullptr)
-                                                 : json::Value(layer.format)},
-                                  {"lowest", layer.lowest},
-                                  {"highest", layer.highest},
-                                  {"real", ::toJson(layer.real)},
-                                  {"exact", layer.isExact},
-                                  {"octaves", ::toJson(layer.octaves)},
-                                  {"integer", ::toJson(layer.integer)},
-                                  {"values", layer.values},
-                                  {"below", layer.below},
-                                  {"above", layer.above},
-                                  {"saturated", layer.saturated()},
-                                  {"snr_db", ::toJson(layer.snr)},
-                                  {"lost_db", ::toJson(layer.lost)},
-                                  {"finding", findingOf(layer)}});
+    layers.push_back(json::Object{
+        {"name", json::fixUTF8(layer.name)},
+        {"op", json::fixUTF8(layer.op)},
+        {"input", layer.isInput},
+        {"shape", json::Array(layer.shape)},
+        {"bits", layer.bits()},
+        {"signed", layer.number ? layer.number->hasSign() : layer.lo < 0},
+        {"scale", layer.scale},
+        {"zero_point", layer.zero},
+        {"per_channel", layer.perChannel},
+        {"format", layer.format.empty() ? json::Value(nullptr)
+                                        : json::Value(layer.format)},
+        {"lowest", layer.lowest},
+        {"highest", layer.highest},
+        {"real", ::toJson(layer.real)},
+        {"exact", layer.isExact},
+        {"octaves", ::toJson(layer.octaves)},
+        {"integer", ::toJson(layer.integer)},
+        {"values", layer.values},
+        {"below", layer.below},
+        {"above", layer.above},
+        {"saturated", layer.saturated()},
+        {"snr_db", ::toJson(layer.snr)},
+        {"lost_db", ::toJson(layer.lost)},
+        {"finding", findingOf(layer)}});
   for (const TracedOutput &output : result.outputs)
     outputs.push_back(json::Object{{"name", json::fixUTF8(output.name)},
                                    {"real", ::toJson(output.real)},

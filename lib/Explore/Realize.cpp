@@ -411,26 +411,31 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
     needs += node.errors;
     return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
   };
-  // What comes next takes longer each time.
-  auto mayEnd = [&] {
+  // Whether it fits, or could with FIFOs in a memory.
+  const bool movesFifos =
+      llvm::any_of(posed.steering.fifos,
+                   [](const Steering::Fifo &fifo) { return fifo.inMemory; });
+  auto mayFit = [&] {
     price(node);
-    if (!trial.isFirst || fitsPlace(node, place, kind) ||
-        !posed.steering.fifos.empty())
-      return false;
+    node.maySpill = false;
+    if (fitsPlace(node, place, kind) || movesFifos)
+      return true;
     const bool could = couldSpill(site, wouldFit);
-    node.maySpill = could && !trial.spillsDies && wouldFit(node.resources);
-    return !could || node.maySpill;
+    node.maySpill =
+        could && trial.isFirst && !trial.spillsDies && wouldFit(node.resources);
+    return could;
   };
-  // What a run tells is learned from, unless so much more is needed.
+  // What comes next takes longer each time. What a run tells is learned from,
+  // unless so much more is needed.
   constexpr double kHopeless = 1.2;
   const int64_t firings = gen::firingsOf(node.design);
   if (trial.isFirst) {
     sizing.atLeast();
-    const bool ends = mayEnd();
+    const bool may = mayFit() && !node.maySpill;
     Resources some = node.resources;
     for (double &amount : some.amount)
       amount /= kHopeless;
-    if ((ends && !wouldFit(some)) || firings > trial.mostFirings)
+    if ((!may && !wouldFit(some)) || firings > trial.mostFirings)
       return success();
   }
   // Where frames take long, another run beside the first one costs little
@@ -453,15 +458,11 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
     price(node);
     return success();
   };
-  if (mayEnd() && node.maySpill)
-    return success();
   // A plan that is built again takes the same way.
-  const bool movesFifos =
-      llvm::any_of(posed.steering.fifos,
-                   [](const Steering::Fifo &fifo) { return fifo.inMemory; });
-  if (!fitsPlace(node, place, kind) && !movesFifos &&
-      !couldSpill(site, wouldFit) && (trial.isFirst || !node.waits))
+  if (!mayFit() && (trial.isFirst || !node.waits))
     return pace(sizing);
+  if (node.maySpill)
+    return success();
   auto timing = sizing.fully();
   if (failed(timing))
     return failure();

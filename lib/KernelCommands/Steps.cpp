@@ -63,22 +63,6 @@ llvm::Error kernelcommands::normalizeKernel(mlir::func::FuncOp kernel,
 // Number formats
 //===----------------------------------------------------------------------===//
 
-/// True if a value of the kernel is annotated with a format.
-static bool isAnnotated(mlir::func::FuncOp func) {
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    if (func.getArgAttr(i, marks::kFormat))
-      return true;
-  for (unsigned i = 0; i < func.getNumResults(); ++i)
-    if (func.getResultAttr(i, marks::kFormat))
-      return true;
-  return func
-      ->walk([](mlir::Operation *op) {
-        return op->hasAttr(marks::kFormat) ? mlir::WalkResult::interrupt()
-                                           : mlir::WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// The formats of a kernel; returns whether there are any.
 static llvm::Expected<bool> applyNumbers(mlir::func::FuncOp kernel,
                                          const KernelOptions &options) {
@@ -90,8 +74,9 @@ static llvm::Expected<bool> applyNumbers(mlir::func::FuncOp kernel,
     return true;
   return ofKind(
       Failure::Kind::Unsupported,
-      diagnostics.error("leave --numbers and the formats out: the CPU "
-                        "computes it in its own floats"));
+      diagnostics.error("write it on tensors, with what formats have; without "
+                        "--numbers and formats the CPU computes it in its own "
+                        "floats"));
 }
 
 static llvm::Error orderSums(mlir::func::FuncOp kernel,

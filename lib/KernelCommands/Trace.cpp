@@ -47,9 +47,11 @@ namespace {
 /// A layer in the making: an input, or a nest.
 struct Followed {
   TracedLayer layer;
-  Noise noise;
-  std::vector<size_t> from;   ///< the layers whose values it reads
-  std::vector<double> wanted; ///< of this element
+  size_t number = 0; ///< of the input among the arguments, or of the nest
+  Noise noise = {};
+  int64_t infinite = 0;          ///< values that are no finite numbers in reals
+  std::vector<size_t> from = {}; ///< the layers whose values it reads
+  std::vector<double> wanted = {}; ///< of this element
 };
 
 class KernelTrace {
@@ -65,7 +67,8 @@ private:
   void followInputs();
   void followNests();
   llvm::Error runElements();
-  llvm::Error runElement(const std::vector<Tensor> &arguments);
+  llvm::Error runElement(const Interpreter &onReals, const Interpreter &rounded,
+                         const std::vector<Tensor> &arguments);
   void meetOperands(Followed &followed);
   void meetReals(Followed &followed, std::vector<double> values);
   void meetOutputs(const std::vector<Tensor> &want,
@@ -156,18 +159,17 @@ llvm::Expected<OwningOpRef<ModuleOp>>
 KernelTrace::inFormats(ArrayRef<size_t> wider) {
   OwningOpRef<ModuleOp> module = exact.module->clone();
   func::FuncOp kernel = kernelIn(*module);
-  for (Operation &op : kernel.getBody().front())
-    for (size_t layer : wider)
-      if (numberOf(op) >= 0 && layerOfNest[size_t(numberOf(op))] == layer)
-        op.setAttr(marks::kFormat,
-                   StringAttr::get(op.getContext(), list[layer].layer.wider));
-  for (size_t layer : wider)
-    if (list[layer].layer.isInput)
-      for (auto [i, argument] : llvm::enumerate(exact.signature.arguments))
-        if (argument.isInput && argument.name == list[layer].layer.name)
-          kernel.setArgAttr(
-              unsigned(i), marks::kFormat,
-              StringAttr::get(kernel.getContext(), list[layer].layer.wider));
+  for (size_t at : wider) {
+    const Followed &followed = list[at];
+    auto format = StringAttr::get(kernel.getContext(), followed.layer.wider);
+    if (followed.layer.isInput) {
+      kernel.setArgAttr(unsigned(followed.number), marks::kFormat, format);
+      continue;
+    }
+    for (auto nest : kernel.getOps<linalg::GenericOp>())
+      if (numberOf(*nest) == int64_t(followed.number))
+        nest->setAttr(marks::kFormat, format);
+  }
   auto chosen = chooseNumbers(kernel, options);
   if (!chosen)
     return chosen.takeError();
@@ -214,7 +216,7 @@ void KernelTrace::followInputs() {
       continue;
     const kernel::Argument &given =
         exact.signature.arguments[argument.getArgNumber()];
-    Followed followed{layerIn(*format, options), {}, {}, {}};
+    Followed followed{layerIn(*format, options), argument.getArgNumber()};
     followed.layer.name = given.name;
     followed.layer.op = "input";
     followed.layer.shape = given.shape;
@@ -236,7 +238,7 @@ void KernelTrace::followNests() {
     auto format = num::formatOf(type.getElementType());
     if (!format)
       continue;
-    Followed followed{layerIn(*format, options), {}, {}, {}};
+    Followed followed{layerIn(*format, options), number};
     followed.layer.name = names[number];
     // The algebra makes several nests of a statement; the last one is what it
     // computes.
@@ -265,6 +267,8 @@ static void meet(TracedLayer &layer, ArrayRef<double> reals) {
   // What rounds to the last number fits.
   const double half = layer.number->isFixed() ? layer.scale / 2 : 0;
   for (double x : reals) {
+    if (!std::isfinite(x))
+      continue;
     layer.real->add(x);
     layer.octaves.add(x);
     layer.below += x < layer.lowest - half;
@@ -277,7 +281,8 @@ void KernelTrace::meetOperands(Followed &followed) {
   for (size_t from : followed.from) {
     const Followed &operand = list[from];
     for (double x : operand.wanted)
-      followed.layer.operands.add(x);
+      if (std::isfinite(x))
+        followed.layer.operands.add(x);
     if (operand.layer.number != followed.layer.number)
       meet(followed.layer, operand.wanted);
   }
@@ -285,6 +290,8 @@ void KernelTrace::meetOperands(Followed &followed) {
 
 void KernelTrace::meetReals(Followed &followed, std::vector<double> reals) {
   meet(followed.layer, reals);
+  followed.infinite +=
+      llvm::count_if(reals, [](double x) { return !std::isfinite(x); });
   followed.wanted = std::move(reals);
 }
 
@@ -295,42 +302,42 @@ void KernelTrace::meetOutputs(const std::vector<Tensor> &want,
                               found = doublesOf(got[k]);
     if (!output.real)
       output.real.emplace();
-    for (auto [w, x] : llvm::zip_equal(reals, found)) {
-      output.real->add(w);
-      output.integer.add(x);
-      noises[k].add(w, x);
-    }
+    for (auto [w, x] : llvm::zip_equal(reals, found))
+      if (std::isfinite(w)) {
+        output.real->add(w);
+        output.integer.add(x);
+        noises[k].add(w, x);
+      }
   }
 }
 
-llvm::Error KernelTrace::runElement(const std::vector<Tensor> &arguments) {
+llvm::Error KernelTrace::runElement(const Interpreter &onReals,
+                                    const Interpreter &rounded,
+                                    const std::vector<Tensor> &arguments) {
   for (Followed &followed : list)
     if (followed.layer.isInput)
-      for (auto [i, argument] : llvm::enumerate(exact.signature.arguments))
-        if (argument.isInput && argument.name == followed.layer.name)
-          meetReals(followed, doublesOf(arguments[i]));
-  auto want =
-      interpret(exact.func, arguments, [&](Operation *op, const Tensor &t) {
-        const int64_t number = numberOf(*op);
-        if (number < 0 || layerOfNest[size_t(number)] == size_t(-1))
-          return;
-        Followed &followed = list[layerOfNest[size_t(number)]];
-        meetOperands(followed);
-        meetReals(followed, doublesOf(t));
-      });
+      meetReals(followed, doublesOf(arguments[followed.number]));
+  auto want = onReals.run(arguments, [&](Operation *op, const Tensor &t) {
+    const int64_t number = numberOf(*op);
+    if (number < 0 || layerOfNest[size_t(number)] == size_t(-1))
+      return;
+    Followed &followed = list[layerOfNest[size_t(number)]];
+    meetOperands(followed);
+    meetReals(followed, doublesOf(t));
+  });
   if (failed(want))
     return textError(Failure::Kind::Unsupported, "");
-  auto got = interpret(
-      kernelIn(*formats), arguments, [&](Operation *op, const Tensor &t) {
-        auto found = layerOf.find(op);
-        if (found == layerOf.end())
-          return;
-        Followed &followed = list[found->second];
-        for (auto [w, x] : llvm::zip_equal(followed.wanted, doublesOf(t))) {
-          followed.layer.integer.add(x);
-          followed.noise.add(w, x);
-        }
-      });
+  auto got = rounded.run(arguments, [&](Operation *op, const Tensor &t) {
+    auto found = layerOf.find(op);
+    if (found == layerOf.end())
+      return;
+    Followed &followed = list[found->second];
+    for (auto [w, x] : llvm::zip_equal(followed.wanted, doublesOf(t)))
+      if (std::isfinite(w)) {
+        followed.layer.integer.add(x);
+        followed.noise.add(w, x);
+      }
+  });
   if (failed(got))
     return textError(Failure::Kind::Unsupported, "");
   meetOutputs(*want, *got);
@@ -340,9 +347,10 @@ llvm::Error KernelTrace::runElement(const std::vector<Tensor> &arguments) {
 
 llvm::Error KernelTrace::runElements() {
   PlacedDiagnostics diagnostics(*exact.context);
+  const Interpreter onReals(exact.func), rounded(kernelIn(*formats));
   for (int64_t f = 0; f < result.frames; ++f)
-    if (llvm::Error error =
-            runElement(argumentsOf(exact.signature, values, f))) {
+    if (llvm::Error error = runElement(
+            onReals, rounded, argumentsOf(exact.signature, values, f))) {
       llvm::consumeError(std::move(error));
       return diagnostics.error("trace another kernel: the interpreter cannot "
                                "run this one");
@@ -354,6 +362,11 @@ void KernelTrace::finish() {
   for (Followed &followed : list) {
     TracedLayer &layer = followed.layer;
     layer.values = layer.real ? layer.real->count : 0;
+    if (followed.infinite)
+      result.notes.push_back(llvm::formatv(
+          "{0} of the values of {1} are no finite numbers in reals either, as "
+          "after a division by zero: they are left out",
+          followed.infinite, layer.name));
     layer.snr = followed.noise.decibels();
     for (size_t from : followed.from)
       if (const auto &before = list[from].layer.snr; before && layer.snr)
@@ -385,7 +398,8 @@ std::optional<double> KernelTrace::outputsWith(ArrayRef<size_t> wider) {
     for (auto [k, noise] : llvm::enumerate(found))
       for (auto [w, x] : llvm::zip_equal(doublesOf(wantedOutputs[size_t(f)][k]),
                                          doublesOf((*got)[k])))
-        noise.add(w, x);
+        if (std::isfinite(w))
+          noise.add(w, x);
   }
   std::optional<double> least;
   for (const Noise &noise : found)

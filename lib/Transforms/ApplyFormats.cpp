@@ -94,22 +94,10 @@ private:
                         .wasInterrupted());
   }
 
-  bool isAnnotated() {
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (func.getArgAttr(i, marks::kFormat))
-        return true;
-    for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (func.getResultAttr(i, marks::kFormat))
-        return true;
-    return llvm::any_of(func.getOps(), [](Operation &op) {
-      return op.hasAttr(marks::kFormat);
-    });
-  }
-
   /// What several statements begin with, empty or full of one number, ties
   /// none of them to another's format: each gets its own.
   void separateInits() {
-    if (!isAnnotated())
+    if (!isAnnotated(func))
       return;
     auto separate = [&](auto shared) {
       for (OpOperand &use :
@@ -542,6 +530,21 @@ public:
   }
 };
 } // namespace
+
+bool rhizome::isAnnotated(func::FuncOp func) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (func.getArgAttr(i, marks::kFormat))
+      return true;
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    if (func.getResultAttr(i, marks::kFormat))
+      return true;
+  return func
+      ->walk([](Operation *op) {
+        return op->hasAttr(marks::kFormat) ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 LogicalResult rhizome::applyFormats(func::FuncOp func,
                                     const FormatChoice &choice) {

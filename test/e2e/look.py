@@ -324,6 +324,28 @@ func.func @twice(%x: tensor<4xf64>) -> tensor<4xf64> {
     except Skip as why:
         suite.skip(str(why))
 
+    # What is infinite in reals is no fault of a format, and no remedy has widths
+    # that declarations refuse.
+    quotient = suite.work / "quotient.cfd"
+    quotient.write_text("var input  a : [4]\nvar input  c : [4]\n"
+                        "var output b : [4]\nb[i] = a[i] / c[i]\n")
+    numbers = suite.work / "quotient.npz"
+    np.savez(numbers, a=np.array([1., 2, 3, 0]), c=np.array([1., 0, 2, 0]))
+    options = ("--numbers", "fixed<4,4>", "--data", numbers)
+    traced = answer(suite, "trace", quotient, *options)
+    last = traced["layers"][-1]
+    told = suite.run("trace", quotient, *options).err
+    suite.check((last["values"], last["finding"], last["real"]["high"]) ==
+                (2, None, 1.5) and "2 of the values of line 4" in told,
+                f"infinities are left out: {told.strip()}")
+    np.savez(numbers, a=np.full(4, 3000.), c=np.ones(4))
+    traced = answer(suite, "trace", quotient, *options)
+    found = [layer["finding"] for layer in traced["layers"] if layer["finding"]]
+    suite.check(found and all(one["better"] is None and "-" not in
+                              one["remedy"].split("@")[1].split(")")[0]
+                              for one in found),
+                f"no width is negative: {[one['remedy'] for one in found]}")
+
     bad = suite.work / "bad.npz"
     np.savez(bad, S=data["S"], D=data["D"][0], u=np.full((11, 11, 11), np.nan))
     for arguments, said in (

@@ -15,6 +15,10 @@ struct FormatChoice {
   bool fused = false;    ///< products and their sums are rounded once
 };
 
+/// Whether an argument, a result or an operation of a kernel is annotated with
+/// a format.
+bool isAnnotated(mlir::func::FuncOp func);
+
 /// Rewrites `func`, a kernel in f64 or f32, in place. Formats come from the
 /// attribute `rhizome.format` of arguments, results and operations and from
 /// `choice`. Fails with a diagnostic at a value with contradicting annotations
