@@ -209,6 +209,8 @@ kernelcommands::unitOptions(const NumberedKernel &kernel,
   options.beatBits /= choice.lanes;
   options.budget = device.budget;
   const loops::KernelParts parts = loops::partsOf(kernel.integers);
+  for (const PlannedTensor &tensor : tensorsOf(kernel, parts.outputs))
+    options.areUnsigned.push_back(!tensor.format.hasSign());
   std::vector<PlannedTensor> inputs = tensorsOf(kernel, parts.inputs);
   for (const std::string &name : choice.residents) {
     auto it = llvm::find_if(inputs, [&](const PlannedTensor &tensor) {

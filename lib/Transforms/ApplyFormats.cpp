@@ -68,6 +68,8 @@ private:
   llvm::SmallVector<std::pair<Value, Value>> moves;
   /// Of results: a format that is not that of the value that is returned.
   llvm::SmallDenseMap<unsigned, Format> resultFormats;
+  /// Conversions between formats and reals, each once.
+  llvm::DenseMap<std::pair<Value, Type>, Value> converted;
 
   /// Formats are for tensors and scalars: buffers would have to change with
   /// all that reads and writes them.
@@ -100,11 +102,12 @@ private:
     if (!isAnnotated(func))
       return;
     auto separate = [&](auto shared) {
-      for (OpOperand &use :
-           llvm::make_early_inc_range(llvm::drop_begin(shared->getUses()))) {
-        rewriter.setInsertionPointAfter(shared);
-        use.set(rewriter.clone(*shared)->getResult(0));
-      }
+      rewriter.setInsertionPointAfter(shared);
+      SmallVector<OpOperand *> uses;
+      for (OpOperand &use : shared->getUses())
+        uses.push_back(&use);
+      for (OpOperand *use : ArrayRef(uses).drop_front(uses.empty() ? 0 : 1))
+        use->set(rewriter.clone(*shared)->getResult(0));
     };
     // Fills first: their copies share what they fill.
     for (auto fill : llvm::make_early_inc_range(func.getOps<linalg::FillOp>()))
@@ -378,7 +381,32 @@ private:
     return success();
   }
 
+  /// What computes in formats reads no reals, and the other way round: between
+  /// them stand conversions that do nothing else, which are a unit's border.
+  void separateReals(linalg::GenericOp generic) {
+    if (llvm::hasSingleElement(*generic.getBody()))
+      return;
+    const Type to = getElementTypeOrSelf(generic->getResult(0));
+    const bool toReal = isReal(to);
+    if (!toReal && !num::formatOf(to))
+      return;
+    for (OpOperand *operand : generic.getDpsInputOperands()) {
+      Value from = operand->get();
+      if (!isa<RankedTensorType>(from.getType()) ||
+          isReal(from.getType()) == toReal ||
+          !num::formatOf(getElementTypeOrSelf(from)))
+        continue;
+      Value &other = converted[{from, to}];
+      if (!other) {
+        rewriter.setInsertionPointAfterValue(from);
+        other = castAll(from.getLoc(), from, to);
+      }
+      operand->set(other);
+    }
+  }
+
   LogicalResult convertBody(linalg::GenericOp generic) {
+    separateReals(generic);
     Block *body = generic.getBody();
     for (BlockArgument arg : body->getArguments())
       arg.setType(getElementTypeOrSelf(

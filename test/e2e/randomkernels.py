@@ -16,7 +16,8 @@ DEVICES = WITH_MEMORY + ("xcku060-role",)
 REFUSALS = ("no copies of this kernel", "copies of --copies", "it needs ", "no room for",
             "no input is left", "no off-chip memory", "cannot be built so",
             "fits no", "is not within", "the goal does not allow",
-            "no logic is built for", "for which no hardware is built yet", "slower", "at most 64", "channels",
+            "no logic is built for", "for which no hardware is built yet",
+            "and other statements in formats", "slower", "at most 64", "channels",
             "a result that is not computed", "for 'tensor.collapse_shape'",
             "bits wide", "larger than", "the kernel reads no",
             "depends on no argument", "no result depends on an argument",
@@ -64,6 +65,26 @@ FIXED = (
      "v[i,j,k] = z[i,10-j,k] + z[i,j,k]\nw[i,j,k] = t[i,j,6-k] + t[i,j,k]\n",
      ("--numbers", "fixed<9,24>", "--lanes", "4", "--goal",
       "max-throughput,dsp=8", "--device", "xc7z010", "--clock-mhz", "100")),
+    # Numbers without a sign in wider words of the stream.
+    ("var input b : [38]\nvar t0 : [38]\nvar t1 : [38] @ufixed(11,19)\n"
+     "var t2 : [7] @fixed(9,14)\nvar output t3 : [7]\n"
+     "var output t4 : [38] @ufixed(5,11)\nt0[i] = b[i] + b[i]\n"
+     "t1[i] = t0[37-i] + t0[i]\nt2[i] = t0[3*i+2] + 0.75 * t0[3*i+2]\n"
+     "t3[i] = t0[i+31] + t2[i]\nt4[i] = t1[i] * t1[i] + 0.75\n",
+     ("--numbers", "fixed<4,13>", "--device", "xc7a100t", "--goal",
+      "max-throughput,dsp=8")),
+    # Zeros that nothing reads, beside sums in formats of their own.
+    ("var input b : [2 3] @fixed(5,5)\nvar input c : [3 2]\n"
+     "var input d : [2 3]\nvar t0 : [3 2] @float(5,5)\nvar output t1 : [3 3]\n"
+     "var t2 : [2 2] @fixed(9,1)\nvar output t3 : [2]\nt0[j,i] = b[i,j] * 3\n"
+     "t1[i,n] = sum(j) c[n,j] * t0[i,j]\nt2[i,n] = sum(j) d[n,j] * b[i,j]\n"
+     "t3[j] = sum(i) t2[i,j]\n",
+     ("--numbers", "fixed<7,2>", "--device", "xczu3eg", "--stages", "4",
+      "--lanes", "4", "--words", "8", "--gemm")),
+    # Formats that read the caller's reals.
+    ("var input a : [4]\nvar t : [4] @fixed(8,8)\nvar output w : [4] "
+     "@fixed(8,8)\nt[i] = a[i] * a[i]\nw[i] = t[i] + t[3-i]\n",
+     ("--device", "xcu280")),
     # Two parts of what is no result, beside a sum of the same shape.
     ("var input b : [3 2]\nvar input c : [2 2]\nvar t : [2 3 2]\n"
      "var output v : [2 3 2]\nt[0,i,j] = b[i,j] + 1\nt[1,i,j] = 1 * b[i,j]\n"

@@ -143,6 +143,7 @@ def inputs(suite):
         "kernel": EXAMPLES / "kernels/interpolation.cfd",
         "helmholtz": EXAMPLES / "kernels/helmholtz.cfd",
         "kernel_file": EXAMPLES / "kernels/heat.cfd",
+        "mixed": at / "mixed.cfd",
         "text": networks.ROOT / "README.md", "work": at,
         "key": at / "key", "package": at / "tiny.rhz", "unit": at / "unit.rhz",
         "system": at / "system.rhz", "module": at / "explored.mlir",
@@ -151,6 +152,9 @@ def inputs(suite):
     np.save(names["few_labels"], np.load(names["labels"])[:60])
     np.save(names["pixels"], np.zeros((30, 1, 8, 8), np.uint8))
     np.save(at / "nan.npy", np.full((2, 1, 8, 8), np.nan, np.float32))
+    names["mixed"].write_text(
+        "var input a : [4] @fixed(8,8)\nvar t : [4] @fixed(8,8)\n"
+        "var output o : [4]\nt = a * a\no = t * t + a\n")
     for name, text in KERNELS.items():
         names[f"k_{name}"] = at / f"k_{name}.cfd"
         names[f"k_{name}"].write_text(text)
@@ -322,6 +326,7 @@ CASES = {
     "places": [f"run {{k_{name}}}" for name in KERNELS] + [
         f"embed {{f_{name}}} -o {{work}}/out" for name in FORTRAN],
     "kernels": [
+        "compile {mixed} --device xcu280 -o {work}/mixed.rhz",
         "compile {kernel} --number-format 'fixed<4,4>'",
         "explore {tiny} --numbers half", "compile {kernel} --goal min-latency",
         "compile {kernel} --units 2", "compile {kernel} --lanes 2",

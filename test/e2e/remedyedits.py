@@ -66,6 +66,8 @@ KERNELS = (
      lambda m, t, e: t.replace(f"v = {m[1]}", f"v[i,j] = {m[1]}[i - 1,j]")),
     (r"declare a halo: (var input (\w+) .*)$",
      lambda m, t, e: re.sub(rf"var input {m[2]} .*", m[1], t)),
+    (r"give its variable a format, too, such as (@fixed\(8,24\))",
+     lambda m, t, e: re.sub(r"(var output .*\])$", rf"\1 {m[1]}", t, flags=re.M)),
     (r"a scalar may stand on the left",
      lambda m, t, e: t.replace("a * 2", "2 * a")),
     (r"(REAL\(8\)).* are known", lambda m, t, e: t.replace("REAL(3)", m[1])),

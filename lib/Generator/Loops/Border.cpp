@@ -71,8 +71,11 @@ Turn Unit::put(Value tensor, Value turn, OutRegister &out) {
   const int64_t left = wordsOf(tensor) - (steps - 1) * width;
   for (int64_t i = 0; i < width; ++i) {
     Value word = read(base, access, size_t(i), w, turn, 0, out.isAdvancing);
-    if (widthOf(tensor) < slot)
-      word = rtl::SignExtendOp::create(b, loc, bits(slot), word);
+    if (const int64_t more = slot - int64_t(widthOf(tensor)); more > 0)
+      word = unit.unsignedOutputs.contains(tensor)
+                 ? Value(rtl::ConcatOp::create(
+                       b, loc, bits(slot), ValueRange{word, constant(more, 0)}))
+                 : Value(rtl::SignExtendOp::create(b, loc, bits(slot), word));
     words.push_back(i < left ? word : choose(isLast, zero, word));
   }
   // Those of the parts before are kept, and what is behind the end is zero.

@@ -353,6 +353,9 @@ FailureOr<KernelUnit> buildKernelUnit(func::FuncOp kernel, StringRef name,
   KernelUnit unit;
   unit.inputs = std::move(parts.inputs);
   unit.outputs = std::move(parts.outputs);
+  for (size_t i = 0; i < options.areUnsigned.size(); ++i)
+    if (options.areUnsigned[i])
+      unit.unsignedOutputs.insert(unit.outputs[i]);
   floats::Operators operators(b.getContext(), pace, context);
   for (auto [n, op] : llvm::enumerate(parts.nests)) {
     cutProducts(op, context);

@@ -19,6 +19,11 @@ constexpr const char *kChoose =
 constexpr const char *kFloats =
     "it computes in floating point, with an operation for which no hardware is "
     "built yet";
+constexpr const char *kMixed =
+    "it computes in floating point, and other statements in formats";
+constexpr const char *kChooseRest =
+    "give its variable a format, too, such as @fixed(8,24), or all the others "
+    "one: --numbers 'fixed<8,24>'";
 
 bool isInteger(Type type) {
   return getElementTypeOrSelf(type).isSignlessInteger();
@@ -148,8 +153,17 @@ void Parts::refuseOther(Operation &op) {
   auto isFloat = [](Type type) {
     return isa<FloatType>(getElementTypeOrSelf(type));
   };
-  if (isa<linalg::LinalgOp>(op) && llvm::any_of(op.getOperandTypes(), isFloat))
-    return refuse(op, op.getLoc(), kFloats, kChoose);
+  if (isa<linalg::LinalgOp>(op) &&
+      llvm::any_of(op.getOperandTypes(), isFloat)) {
+    const bool isMixed =
+        llvm::any_of(kernel.getBody().front(), [](Operation &other) {
+          return isConversion(other) ||
+                 (isa<linalg::GenericOp>(other) &&
+                  isOnIntegers(cast<linalg::GenericOp>(other)));
+        });
+    return refuse(op, op.getLoc(), isMixed ? kMixed : kFloats,
+                  isMixed ? kChooseRest : kChoose);
+  }
   refuse(op, op.getLoc(),
          "no hardware is built for '" + op.getName().getStringRef() + "' yet",
          kOnCpu);
@@ -157,6 +171,9 @@ void Parts::refuseOther(Operation &op) {
 
 KernelParts Parts::run() {
   realsToPatterns(kernel);
+  auto isEnd = [](Operation *op) {
+    return op->hasTrait<OpTrait::IsTerminator>();
+  };
   for (Operation &op : kernel.getBody().front()) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
@@ -179,12 +196,13 @@ KernelParts Parts::run() {
     if (!isConversion(op) || isInteger(op.getResult(0).getType()))
       continue;
     for (Value v : cast<linalg::GenericOp>(op).getInputs())
-      if (isInteger(v.getType()) && !computed.count(v) &&
+      if (llvm::any_of(op.getUsers(), isEnd) && isInteger(v.getType()) &&
+          !computed.count(v) &&
           (!v.getDefiningOp() || isOutside(*v.getDefiningOp())))
         refuse(op, op.getLoc(), "a result that is not computed is not built",
                "leave it out of the results");
     for (Operation *user : op.getUsers())
-      if (!user->hasTrait<OpTrait::IsTerminator>() && isOutside(*user))
+      if (!isEnd(user) && isOutside(*user))
         refuse(op, op.getLoc(),
                "numbers that become floats in between are not built", kChoose);
   }

@@ -138,6 +138,9 @@ struct UnitOptions {
   std::vector<NestChoice> choices; ///< one for each nest, or none at all
   /// Numbers of inputs that are read once, after reset, and then stay.
   std::vector<size_t> residents;
+  /// For each output whether its numbers have no sign: in wider words, zeros
+  /// stand before them. Empty: all have one.
+  std::vector<bool> areUnsigned;
   /// Words of a tensor in a beat of a stream; 0: as many as make reading and
   /// writing short, in at most so many bits.
   int64_t words = 1, beatBits = 1024;
@@ -205,6 +208,7 @@ struct KernelUnit {
   /// Tensors of integers: those that the unit does not compute, and those that
   /// something else reads.
   std::vector<mlir::Value> inputs, outputs;
+  llvm::DenseSet<mlir::Value> unsignedOutputs;
   std::vector<Nest> nests;
   /// Nests with one datapath, which they use in turns, by the first of them.
   std::vector<std::vector<size_t>> groups;
