@@ -27,9 +27,53 @@ struct Weights {
 };
 } // namespace
 
+/// The largest code of a weight.
+static constexpr int64_t kLargestWeight = 65536;
+
+/// The largest rational that both are whole multiples of.
+static mpq_class commonUnit(const mpq_class &a, const mpq_class &b) {
+  mpq_class unit(gcd(a.get_num() * b.get_den(), b.get_num() * a.get_den()),
+                 a.get_den() * b.get_den());
+  unit.canonicalize();
+  return unit;
+}
+
+/// Gives codes one scale instead of one for each group, by whole factors;
+/// nothing if the codes would be too large for weights. A group's scale is
+/// positive, or 0, which makes its codes 0.
+static std::optional<mpq_class>
+foldScales(MutableArrayRef<int64_t> codes,
+           llvm::function_ref<size_t(size_t)> groupOf,
+           ArrayRef<mpq_class> scales) {
+  std::optional<mpq_class> unit, most;
+  std::vector<bool> isUsed(scales.size());
+  for (auto [i, code] : llvm::enumerate(codes))
+    if (code != 0)
+      isUsed[groupOf(i)] = true;
+  for (auto [used, scale] : llvm::zip_equal(isUsed, scales)) {
+    if (!used || scale == 0)
+      continue;
+    unit = unit ? commonUnit(*unit, scale) : scale;
+    most = most ? std::max(*most, scale) : scale;
+    if (*most > *unit * kLargestWeight)
+      return std::nullopt;
+  }
+  if (!unit)
+    unit = 1;
+  for (auto [i, code] : llvm::enumerate(codes))
+    if (code != 0) {
+      code *= toInt64(mpq_class(scales[groupOf(i)] / *unit).get_num());
+      if (std::abs(code) > kLargestWeight)
+        return std::nullopt;
+    }
+  return unit;
+}
+
 /// Splits constant weights into codes and scales; returns the reason if
-/// impossible.
-static std::string splitWeights(const ExactConstant &c, Weights &out) {
+/// impossible, and what helps.
+static std::string splitWeights(const ExactConstant &c, Weights &out,
+                                std::string &remedy) {
+  remedy = "quantize the model";
   out.outputs = c.shape[0];
   out.codes = c.codes.all();
   int64_t perOutput = int64_t(c.size()) / out.outputs;
@@ -40,14 +84,26 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
     if (isOneGroup && std::any_of(codes, codes + perOutput,
                                   [](int64_t code) { return code != 0; }))
       group = c.group(size_t(o * perOutput));
+    bool isMixed = false;
     for (int64_t i = 0; i < perOutput && !isOneGroup; ++i) {
       uint32_t g = c.group(o * perOutput + i);
-      if (codes[i] != 0 && group && *group != g &&
-          c.scales[*group] != c.scales[g])
-        return "the weights of output channel " + std::to_string(o) +
-               " have different scales";
+      isMixed |= codes[i] != 0 && group && *group != g &&
+                 c.scales[*group] != c.scales[g];
       if (codes[i] != 0 && !group)
         group = g;
+    }
+    if (isMixed) {
+      auto unit = foldScales(
+          MutableArrayRef(codes, size_t(perOutput)),
+          [&](size_t i) { return c.group(size_t(o * perOutput) + i); },
+          c.scales);
+      if (!unit) {
+        remedy = "quantize its weights with one scale for each output channel";
+        return "the weights of output channel " + std::to_string(o) +
+               " have scales that are not small multiples of one";
+      }
+      out.scales.push_back(*unit);
+      continue;
     }
     out.scales.push_back(group ? c.scales[*group] : mpq_class(1));
     // If stored reals are multiples of one number, e.g. ±0.3, the factors are
@@ -63,22 +119,22 @@ static std::string splitWeights(const ExactConstant &c, Weights &out) {
       out.scales.back() *= mpz_class(static_cast<unsigned long>(divisor));
       largest /= divisor;
     }
-    if (largest > 65536)
+    if (largest > kLargestWeight)
       return "its weights are real numbers that need more than 17 bits";
   }
   return "";
 }
 
 void Integerizer::visitLinear(Operation *op, Lazy in) {
-  const char *remedy = "quantize the model, or give --calibration DATA or "
-                       "--number-format 'fixed<I,F>'";
+  std::string remedy;
   auto conv = dyn_cast<osa::Conv2dOp>(op);
   auto constantWeights = constants.get(op->getOperand(1));
   if (!constantWeights)
     return leaveToHost(op, "its weights are not constant", "");
   Weights weights;
-  if (std::string reason = splitWeights(*constantWeights, weights);
-      !reason.empty())
+  const std::string reason = splitWeights(*constantWeights, weights, remedy);
+  remedy += ", or give --calibration DATA or --number-format 'fixed<I,F>'";
+  if (!reason.empty())
     return leaveToHost(op, reason, remedy);
   std::shared_ptr<const ExactConstant> bias;
   if (op->getNumOperands() > 2 && !(bias = constants.get(op->getOperand(2))))
@@ -130,20 +186,25 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
   bool padded =
       conv && llvm::any_of(conv.getPads(), [](int64_t p) { return p; });
   int64_t padValue = 0;
-  if (padded)
-    for (size_t c = 0; c < source->f.size(); ++c) {
-      auto &piece = source->f[c].pieces()[0];
+  if (padded) {
+    std::optional<int64_t> common;
+    for (const PiecewiseLinear &g : source->f) {
+      auto &piece = g.pieces()[0];
+      if (piece.slope.sign() == 0 && piece.offset.sign() == 0)
+        continue; // zero, whatever the code
       std::optional<int64_t> zero;
       if (piece.slope.sign() != 0)
         if (Real z = -piece.offset / piece.slope;
             z == Real(mpq_class(z.floor())))
           zero = toInt64(z.floor());
-      if (!zero || (c > 0 && *zero != padValue))
+      if (!zero || (common && *zero != *common))
         return leaveToHost(op,
                            "it pads an input whose codes have no common zero",
                            "pad before the quantizer, or use a zero point");
-      padValue = *zero;
+      common = zero;
     }
+    padValue = common.value_or(0);
+  }
   num::IntType inType = num::elementInt(x.getType());
   if (padded && !widthHolds(inType, padValue)) {
     auto [lo, hi] = source->range();
@@ -161,33 +222,66 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
   int64_t perOutput = int64_t(weights.codes.size()) / weights.outputs;
   for (int64_t o = 0; o < weights.outputs; ++o) {
     int64_t group = o / (weights.outputs / groups);
+    auto codes = MutableArrayRef(weights.codes)
+                     .slice(size_t(o * perOutput), size_t(perOutput));
+    auto channel = [&](size_t i) {
+      return size_t(channelOf[group * perTap + int64_t(i) % perTap]);
+    };
     // Grouped by input channel, so that few rationals occur.
     struct Codes {
       int64_t positive = 0, negative = 0; ///< sums
+      bool isNone() const { return positive == 0 && negative == 0; }
     };
-    std::vector<Codes> sums(source->f.size());
-    auto add = [](Codes &sum, int64_t code) {
-      sum.positive += std::max<int64_t>(code, 0);
-      sum.negative += std::min<int64_t>(code, 0);
+    std::vector<Codes> sums;
+    auto count = [&] {
+      sums.assign(source->f.size(), Codes());
+      for (auto [i, code] : llvm::enumerate(codes)) {
+        Codes &sum = sums[sums.size() == 1 ? 0 : channel(i)];
+        sum.positive += std::max<int64_t>(code, 0);
+        sum.negative += std::min<int64_t>(code, 0);
+      }
     };
-    auto codes =
-        llvm::ArrayRef(weights.codes).slice(size_t(o * perOutput), perOutput);
-    if (sums.size() == 1)
-      for (int64_t code : codes)
-        add(sums[0], code);
-    else
-      for (auto [i, code] : llvm::enumerate(codes))
-        add(sums[channelOf[group * perTap + int64_t(i) % perTap]], code);
-    Wide lo = 0, hi = 0;
+    count();
     const Real *slope = nullptr;
+    bool isMixed = false;
+    Real scale(weights.scales[o]), offset(0);
     for (auto [sum, g] : llvm::zip_equal(sums, source->f)) {
-      if (sum.positive == 0 && sum.negative == 0)
+      if (sum.isNone())
         continue;
       const Real &own = g.pieces()[0].slope;
-      if (slope && slope != &own && !(*slope == own))
-        return leaveToHost(op, "it sums channels of different scales",
+      isMixed |= slope && slope != &own && !(*slope == own);
+      if (!slope || slope->sign() == 0)
+        slope = &own;
+      if (int64_t all = sum.positive + sum.negative; all != 0)
+        offset = offset + g.pieces()[0].offset * Real(all);
+    }
+    offset = offset * scale;
+    if (isMixed) {
+      // The codes take the ratios of the channels' scales.
+      std::vector<mpq_class> ratios(sums.size());
+      bool areRational = true;
+      for (auto [ratio, sum, g] : llvm::zip_equal(ratios, sums, source->f)) {
+        const Real &own = g.pieces()[0].slope;
+        if (sum.isNone() || own.sign() == 0)
+          continue;
+        areRational &= own.compatible(*slope);
+        if (Real r = areRational ? own / *slope : Real(0); r.isRational())
+          ratio = r.rational();
+        else
+          areRational = false;
+      }
+      auto unit = areRational ? foldScales(codes, channel, ratios)
+                              : std::optional<mpq_class>();
+      if (!unit)
+        return leaveToHost(op,
+                           "it sums channels whose scales are not small "
+                           "multiples of one",
                            "quantize its input with one scale");
-      slope = &own;
+      scale = scale * Real(*unit);
+      count();
+    }
+    Wide lo = 0, hi = 0;
+    for (auto [sum, g] : llvm::zip_equal(sums, source->f)) {
       int64_t xlo = g.lo(), xhi = g.hi();
       if (padded) {
         xlo = std::min(xlo, padValue);
@@ -200,11 +294,6 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
       return leaveToHost(op, "its accumulator needs more than 60 bits", "");
     lowest = std::min(lowest, lo);
     highest = std::max(highest, hi);
-    Real scale(weights.scales[o]), offset(0);
-    for (auto [sum, g] : llvm::zip_equal(sums, source->f))
-      if (int64_t all = sum.positive + sum.negative; all != 0)
-        offset = offset + g.pieces()[0].offset * Real(all);
-    offset = offset * scale;
     if (bias)
       offset = offset + Real(bias->at(o));
     f.push_back(PiecewiseLinear::affine(

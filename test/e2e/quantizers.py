@@ -130,6 +130,40 @@ def channel_widths(mode="ROUND"):
                 quanted(exact, 0.125, [4, 6, 9]), rtl=mode == "ROUND")
 
 
+def channel_scales(kind="MatMul"):
+    """HGQ: a scale and a width per input channel, of activations and weights,
+    with channels of no bits."""
+    b = kit.Builder(opset=13)
+    convolution = kind == "Conv"
+    along = (1, 4, 1, 1) if convolution else (1, 4)
+    x = b.input([1, 4, 5, 5] if convolution else [1, 4])
+    data = grid(b, 20, 1, *((4, 5, 5) if convolution else (4,)), step=0.03125,
+                most=200)
+    scale = np.array([0.5, 0.25, 0.75, 1], np.float32).reshape(along)
+    bits = np.array([3, 0, 5, 2], np.float32).reshape(along)
+    a = quant(b, x, scale, bits)
+    inner = quanted(data, scale, bits)
+    shape = (3, 4, 3, 3) if convolution else (4, 3)
+    w = b.rng.normal(0, 1, shape).astype(np.float32)
+    own = np.array([0.25, 0.5, 0.125, 0.0625], np.float32).reshape(
+        (1, 4, 1, 1) if convolution else (4, 1))
+    own_bits = b.rng.integers(2, 6, shape).astype(np.float32)
+    codes = quanted(w.astype(float), own, own_bits)
+    weights = quant(b, b.constant(w), own, own_bits)
+    if convolution:
+        y = b.node(kind, a, weights, pads=[1, 1, 1, 1])
+        padded = np.pad(inner, [(0, 0)] * 3 + [(1, 1)] * 2)
+        exact = sum(np.einsum("fnchw,oc->fnohw", padded[..., i:i + 5, j:j + 5],
+                              codes[..., i, j])
+                    for i in range(3) for j in range(3))
+    else:
+        y = b.node(kind, a, weights)
+        exact = inner @ codes
+    quant(b, y, 0.125, 7.0)
+    return Case(f"scales of their own, {kind}", b, data,
+                quanted(exact, 0.125, 7), rtl=True)
+
+
 def weight_only(kind, stored="int8", half=False):
     """Integer weights behind a DequantizeLinear, real activations."""
     b = kit.Builder(opset=21, ir=10)
@@ -213,6 +247,7 @@ def cases():
     yield from (large_bias(bits) for bits in (16, 24, 32))
     yield from (channel_widths(mode) for mode in
                 ("ROUND", "FLOOR", "CEIL", "ROUND_TO_ZERO"))
+    yield from (channel_scales(kind) for kind in ("MatMul", "Conv"))
     yield from (weight_only(*of) for of in (
         ("MatMul",), ("Gemm",), ("Gemm", "int4"), ("MatMul", "int8", True),
         ("MatMul", "int4", True)))
