@@ -48,7 +48,8 @@ rhz_model_info rhz_model_describe(void) { return kInfo; }
 
 void *rhz_model_open(const char *folder, uint64_t seed, uint16_t address,
                      const uint16_t *configuration) {
-  int before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // Reading the folder may not be allowed; returning to it is.
+  int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (before < 0 || chdir(folder) != 0)
     return nullptr;
   Model *model = new Model;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What runs a package: the host's tasks, frames through a driver, answers,
 // comparison.
+#include "Ends.h"
 #include "FrameFlow.h"
 #include "FrameLine.h"
 #include "Places.h"
@@ -495,7 +496,10 @@ Error runInto(const RunRequest &request, RunResult &result) {
   options.checkEvery = size_t(request.checkEvery);
   options.wantsOutputs = outputs->wants();
   options.room = size_t(request.outstanding);
+  Ends ends(*session.model);
   auto take = [&](const FlowFrame &frame) -> Error {
+    if (frames->isReal())
+      ends.count(frame.passage->networkOutputs().front());
     result.compared += frame.isChecked;
     result.mismatches += frame.verdict.mismatches;
     if (result.firstMismatch.empty())
@@ -505,8 +509,10 @@ Error runInto(const RunRequest &request, RunResult &result) {
   };
   if (Error error = session.run(*frames, take, std::move(options)))
     return error;
+  append_range(result.notes, ends.notes());
   return outputs->finish();
 }
+
 /// Requests from a program, answered one after the other by an open driver.
 class Server {
 public:

@@ -59,10 +59,12 @@ def border_bytes(border):
 
 
 def run(suite, package, driver, *more):
-    """`rhizome run` with the images; its answers as the bytes of a .npy."""
+    """`rhizome run` with the images; its answers as the bytes of a .npy. What is
+    confined may not read the folder in which it is started."""
     output = suite.work / f"{driver}.npy"
     result = suite.run("run", package, "--driver", driver, "--input", IMAGES,
-                       "-n", FRAMES, "--output", output, "--json", *more)
+                       "-n", FRAMES, "--output", output, "--json", *more,
+                       cwd="/")
     answer = result.json or {}
     suite.check(result.status == 0 and answer.get("frames") == FRAMES
                 and answer.get("mismatches") == 0,

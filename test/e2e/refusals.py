@@ -302,6 +302,15 @@ def saturation(suite):
         words = suite.run(*args).out
         suite.check("values that saturate" in words and "above %" in words,
                     f"{args[0]} {args[1].name} tells it", result.command)
+    # Relu bends at 0, which cuts nothing off; the upper end does.
+    at_end = np.mean(np.maximum(3 * codes.clip(-128, 127), 0) >= 255)
+    result = suite.run("run", package, "--driver", "cpu", "--input", data)
+    suite.check(f"note: {100 * at_end:.0f} % of the values" in result.err
+                and "is cut off" in result.err,
+                f"run tells it, {at_end}: {result.err}", result.command)
+    result = suite.run("run", package, "--driver", "cpu", "-n", 3)
+    suite.check("cut off" not in result.err, "not of random data",
+                result.command)
     np.save(data, x * 0.1)
     result = suite.run("simulate", package, "--input", data, "--level",
                        "functional")

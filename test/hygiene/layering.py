@@ -65,7 +65,7 @@ ALLOWED = {
                  "Dialect/Flow Dialect/Osa Support",
     "Evaluate": "Dialect/Marks Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Numeric Support",
-    "Deploy": "Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
+    "Deploy": "Dialect/Marks Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
     "KernelCommands": "Dialect/Marks Dialect/Flow Evaluate Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
