@@ -130,7 +130,23 @@ static void addBanks(flow::DesignOp design, ProcessNetwork &network) {
                                 op.getUnit().bitsOf(*port) / 8, clockMhz);
 }
 
-ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival) {
+/// A process that brings a port's beats at these cycles; its channel.
+static int addPort(std::string name, ArrayRef<int64_t> offers,
+                   ProcessNetwork &network) {
+  // A beat is visible in the cycle after that in which it is brought.
+  const int beats = network.addChannel(name, int64_t(offers.size()), 1);
+  Process port;
+  port.name = std::move(name);
+  port.phases = {Phase::of(int64_t(offers.size()), {}, {1})};
+  port.outputs = {beats};
+  for (int64_t time : offers)
+    port.offers.push_back({std::max<int64_t>(0, time - 1)});
+  network.processes.push_back(std::move(port));
+  return beats;
+}
+
+ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival,
+                         ArrayRef<std::vector<int64_t>> offers) {
   ProcessNetwork network;
   network.isAlone = arrival == Arrival::Alone;
   if (!network.isAlone)
@@ -150,6 +166,9 @@ ProcessNetwork networkOf(flow::DesignOp design, Arrival arrival) {
       inputs.push_back(channel[v]);
     for (Value v : op.getOutputs())
       outputs.push_back(channel[v]);
+    if (auto port = op.getPort(); port && inputs.empty() && !offers.empty())
+      inputs.push_back(addPort(op.getName().str() + ".port",
+                               offers[size_t(*port)], network));
     const size_t before = network.processes.size();
     addProcesses(actorOf(op), network, inputs, outputs);
     if (!network.isAlone)
@@ -448,29 +467,21 @@ std::string stateThatBinds(flow::DesignOp design, double intervalCycles) {
 
 FailureOr<std::vector<std::vector<int64_t>>>
 followFrame(flow::DesignOp design, ArrayRef<std::vector<int64_t>> offers) {
-  ProcessNetwork network = networkOf(design, Arrival::Alone);
-  // An actor at the border consists of two processes, or with the sink three.
-  llvm::StringMap<int64_t> ports;
-  int64_t outputs = 0;
+  ProcessNetwork network = networkOf(design, Arrival::Alone, offers);
+  llvm::StringMap<int64_t> ports; // the outputs
   for (auto op : design.getBody().getOps<flow::ActorOp>())
-    if (auto port = op.getPort()) {
+    if (auto port = op.getPort(); port && op.getNumResults() == 0)
       ports[op.getName()] = int64_t(*port);
-      outputs += op.getNumResults() == 0;
-    }
+  // An actor at the border consists of several processes.
   std::vector<int64_t> sinks;
-  for (Process &process : network.processes) {
-    auto port = ports.find(StringRef(process.name).rsplit('.').first);
-    if (process.isSource())
-      for (int64_t time : offers[port->second])
-        process.offers.push_back({time});
+  for (Process &process : network.processes)
     if (process.outputs.empty())
-      sinks.push_back(port->second);
-  }
+      sinks.push_back(ports.at(StringRef(process.name).rsplit('.').first));
   Simulation simulation(network);
   const SimResult &run = simulation.upTo(1, aheadOf(network));
   if (run.deadlock)
     return design.emitError("internal: the design deadlocks: ") << run.blocked;
-  std::vector<std::vector<int64_t>> taken(outputs);
+  std::vector<std::vector<int64_t>> taken(ports.size());
   for (auto [port, times] : llvm::zip_equal(sinks, run.taken))
     taken[port] = times;
   return taken;

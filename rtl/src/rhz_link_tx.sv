@@ -57,7 +57,7 @@ module rhz_link_tx #(
   logic [SlotWidth:0] fill_q, kept;
   logic [6:0]         window_q;
   logic               closes, sends_new;
-  logic               room_q, wait_q, open_q;
+  logic               room_q, spare_q, wait_q, open_q;
   // Without retention a slot is free once its last beat has been read.
   logic               leaves;
   if (Retain != 0) begin : gen_kept
@@ -74,18 +74,20 @@ module rhz_link_tx #(
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      fill_q <= '0;
-      next_q <= '0;
-      room_q <= 1'b0;
-      wait_q <= 1'b0;
-      open_q <= 1'b0;
+      fill_q  <= '0;
+      next_q  <= '0;
+      room_q  <= 1'b0;
+      spare_q <= 1'b0;
+      wait_q  <= 1'b0;
+      open_q  <= 1'b0;
     end else begin
       if (closes)    fill_q <= fill_q + (SlotWidth + 1)'(1);
       if (sends_new) next_q <= next_q + 32'd1;
       // One cycle late, so nobody looks in the cycle after a change.
-      room_q <= (fill_q - kept) != (SlotWidth + 1)'(Slots) && !closes;
-      wait_q <= fill_q != next_q[SlotWidth:0] && !sends_new;
-      open_q <= 7'(next_q[6:0] - cum_q[6:0]) < window_q && !sends_new;
+      room_q  <= (fill_q - kept) != (SlotWidth + 1)'(Slots) && !closes;
+      spare_q <= (fill_q - kept) < (SlotWidth + 1)'(Slots / 2);
+      wait_q  <= fill_q != next_q[SlotWidth:0] && !sends_new;
+      open_q  <= 7'(next_q[6:0] - cum_q[6:0]) < window_q && !sends_new;
     end
   end
 
@@ -143,8 +145,9 @@ module rhz_link_tx #(
   end
   assign ends = aligned && (pads_q || s_axis_tlast);
   assign full = write && beat_q == BeatWidth'(Beats - 1);
-  // F3: a slot that ends with a frame leaves when nothing else does.
-  assign closes = full || (ended_q && idle && !write && !stall_q);
+  // F3: a slot that ends with a frame leaves when nothing else does, and when
+  // another one is left to fill until the next acknowledgement.
+  assign closes = full || (ended_q && idle && spare_q && !write && !stall_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       beat_q   <= '0;

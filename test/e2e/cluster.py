@@ -188,9 +188,9 @@ def death(suite):
     suite.check(not ranks_of(package), "no rank is left")
 
 
-def promised(suite, name, cluster, goal, frames, *more):
+def promised(suite, name, cluster, goal, frames, *more, most=0.01):
     """A network compiled for a cluster and simulated: bits, and the rate that
-    the plan predicts within 1 %; the measured figures."""
+    the plan predicts within `most`; the measured figures."""
     suite.tool("mpirun")
     network = networks.NETWORKS[name]
     package = suite.work / f"{pathlib.Path(cluster).stem}.rhz"
@@ -205,9 +205,9 @@ def promised(suite, name, cluster, goal, frames, *more):
         return None
     predicted = result.json["predicted"]
     measured = result.json["measured"]
-    for key, most in ("throughput_per_s", 0.01), ("latency_us", 0.05):
+    for key, near in ("throughput_per_s", most), ("latency_us", 0.05):
         off = measured[key] / predicted[key] - 1
-        suite.check(abs(off) <= most,
+        suite.check(abs(off) <= near,
                     f"{key}: {measured[key]:.2f} measured, "
                     f"{predicted[key]:.2f} promised, {100 * off:+.2f} %",
                     result.command)
@@ -225,6 +225,14 @@ def line_rate(suite):
                     "at least 363,000 inferences per second")
         suite.check(measured["latency_us"] < 30,
                     "a single request takes less than 30 us")
+
+
+def small_frames(suite):
+    """Frames of a few words, of which many share a datagram: a sender that waits
+    for an acknowledgement fills one instead of sending several short ones. Those
+    that leave half full cost a few percent."""
+    promised(suite, "three_layer_keras", "xcku060-role:1@udp-1g",
+             "max-throughput", 3000, most=0.05)
 
 
 def saturated(suite):
@@ -257,7 +265,7 @@ def behind_a_faster_host(suite):
 def host_port(suite):
     """PTTCNN_int8 on two replicas: the host's port serves both at once."""
     measured = promised(suite, "PTTCNN_int8", behind_a_faster_host(suite),
-                        "max-throughput", 16)
+                        "max-throughput", 64)
     wire = 1e9 / 8 / (3072 + 3 * (16 + 66))  # frames a second of one node's link
     if measured:
         suite.check(measured["throughput_per_s"] > 1.9 * wire,

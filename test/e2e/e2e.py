@@ -106,6 +106,7 @@ SUITES = {
     "cluster-death": cluster.death,
     "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
+    "cluster-small-frames": cluster.small_frames,
     "cluster-saturated": cluster.saturated,
     "cluster-host-port": cluster.host_port,
     "cluster-split": cluster.split,

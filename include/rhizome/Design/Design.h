@@ -67,9 +67,11 @@ int64_t batchOf(flow::DesignOp design);
 /// How frames come: one after another, so that units which take several at once
 /// find them there, or one by itself.
 enum class Arrival : uint8_t { Steady, Alone };
-/// The processes and channels of a design, one channel per stream.
+/// The processes and channels of a design, one channel per stream. Input ports
+/// always offer, or their beats come at the given cycles.
 ProcessNetwork networkOf(flow::DesignOp design,
-                         Arrival arrival = Arrival::Steady);
+                         Arrival arrival = Arrival::Steady,
+                         llvm::ArrayRef<std::vector<int64_t>> offers = {});
 
 /// Interval and latency of a design, in cycles: the interval of frames that
 /// follow each other, the latency of one that comes alone.
