@@ -170,6 +170,12 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
     return ofKind(Failure::Kind::Input, model.takeError());
   const Plan &plan = package->plan();
   result.predicted = plan.predicted;
+  if (request.level == Level::Rtl && !plan.channels.empty() &&
+      plan.nodes.size() == 1) {
+    result.predicted = plan.nodes.front().predicted;
+    result.notes.push_back("cycles are those of the device without its link; "
+                           "--level cluster simulates both");
+  }
   Expected<Drawn> drawn = framesFor(request, **model);
   if (!drawn)
     return ofKind(Failure::Kind::Input, drawn.takeError());
