@@ -408,10 +408,12 @@ private:
     return finish(op, {rowSoftmaxLoops(loops, op, x, entries), {64, true}});
   }
 
-  /// True if x·m + o fits 32 bits for all x in the input's range.
-  static bool fits32(num::IntType type, ArrayRef<int64_t> multiplier,
-                     ArrayRef<int64_t> offset) {
-    auto ok = [](__int128 v) { return v >= INT32_MIN && v <= INT32_MAX; };
+  /// True if x·m + o fits so many bits for all x in the input's range.
+  static bool fits(unsigned bits, num::IntType type,
+                   ArrayRef<int64_t> multiplier, ArrayRef<int64_t> offset) {
+    auto ok = [end = __int128(1) << (bits - 1)](__int128 v) {
+      return v >= -end && v < end;
+    };
     size_t n = std::max(multiplier.size(), offset.size());
     for (size_t c = 0; c < n; ++c) {
       __int128 m = multiplier[multiplier.size() == 1 ? 0 : c];
@@ -439,14 +441,17 @@ private:
     Stored in = load(op.getInput());
     num::IntType to = intType(op.getOutput());
     auto multiplier = op.getMultiplier(), offset = op.getOffset();
-    unsigned width =
-        fits32(intType(op.getInput()), multiplier, offset) ? 32 : 64;
+    unsigned width = 128;
+    for (unsigned narrower : {64, 32})
+      if (fits(narrower, intType(op.getInput()), multiplier, offset))
+        width = narrower;
+    const unsigned stored = std::min(width, 64u);
     unsigned out = Storage::of(to).width, rank = in.shape().size();
     int64_t least = width == 32 ? INT32_MIN : INT64_MIN;
     int64_t most = width == 32 ? INT32_MAX : INT64_MAX;
     int64_t shift = std::min<int64_t>(op.getShift(), width - 1);
-    Value m = tensor({int64_t(multiplier.size())}, multiplier, width);
-    Value o = tensor({int64_t(offset.size())}, offset, width);
+    Value m = tensor({int64_t(multiplier.size())}, multiplier, stored);
+    Value o = tensor({int64_t(offset.size())}, offset, stored);
     Value result = generic(
         {in.value, m, o},
         {identity(rank), perChannel(rank, multiplier.size()),
@@ -454,8 +459,10 @@ private:
         empty(in.shape(), out), identity(rank),
         [&](OpBuilder &at, ValueRange args) -> Value {
           Value v = resize(at, args[0], in.storage, width);
-          v = arith::MulIOp::create(at, loc, v, args[1]);
-          v = arith::AddIOp::create(at, loc, v, args[2]);
+          v = arith::MulIOp::create(at, loc, v,
+                                    resize(at, args[1], {stored, true}, width));
+          v = arith::AddIOp::create(at, loc, v,
+                                    resize(at, args[2], {stored, true}, width));
           Value exact = v;
           v = arith::ShRSIOp::create(at, loc, v, scalar(at, shift, width));
           if (op.getTiesEven())

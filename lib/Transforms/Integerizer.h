@@ -129,6 +129,7 @@ private:
                         Channels &channels);
   mlir::Value emitThreshold(mlir::Operation *op, LazyTensor &in,
                             Channels &channels);
+  mlir::Value emitWide(mlir::Operation *op, LazyTensor &in, Channels &channels);
   mlir::Value emitTable(mlir::Operation *op, LazyTensor &in,
                         Channels &channels);
   mlir::Value emitPair(osa::QuantizeOp op, LazyTensor &in, Channels &channels);

@@ -15,6 +15,9 @@
 using namespace rhizome;
 using Wide = __int128;
 
+/// What a product and the sum with its offset may have, without the sign.
+static constexpr int kNarrowBits = 61, kWideBits = 110;
+
 namespace {
 struct Point {
   int64_t x, level;
@@ -141,20 +144,22 @@ static std::pair<Wide, Wide> bestMultiplier(const Corridor &c, Wide limit,
 }
 
 /// A value of the range with as many trailing zeros as possible.
-static int64_t roundest(Wide low, Wide high) {
+static Wide roundest(Wide low, Wide high) {
   if (low <= 0 && high >= 0)
     return 0;
-  for (int bit = 62; bit > 0; --bit) {
+  for (int bit = kWideBits; bit > 0; --bit) {
     Wide unit = Wide(1) << bit;
     Wide candidate = low > 0 ? (low + unit - 1) / unit * unit
                              : -(-high + unit - 1) / unit * unit;
     if (low <= candidate && candidate <= high)
-      return int64_t(candidate);
+      return candidate;
   }
-  return int64_t(low);
+  return low;
 }
 
-static bool fits(Wide v) { return v < (Wide(1) << 61) && v > -(Wide(1) << 61); }
+static bool fits(Wide v, int bits) {
+  return v < (Wide(1) << bits) && v > -(Wide(1) << bits);
+}
 
 /// The largest multiplier to try: steeper than every step.
 static Wide multiplierLimit(const Steps &steps, int64_t shift) {
@@ -165,7 +170,8 @@ int64_t Requantizer::apply(int64_t x, size_t channel) const {
   Wide v = Wide(x) * multiplier[channel] + offset[channel];
   int64_t level = int64_t(v >> shift);
   bool tie = tiesEven && (v & ((Wide(1) << shift) - 1)) == 0;
-  return tie ? level & ~int64_t(1) : level;
+  level = tie ? level & ~int64_t(1) : level;
+  return base.empty() ? level : level + base[channel];
 }
 
 unsigned Requantizer::multiplierBits() const {
@@ -199,8 +205,10 @@ tiesEvenChannel(const Steps &steps, int64_t lo, int64_t hi, int64_t shift,
     misses(steps.hi, steps.top() + 1);
   if (low > high)
     return std::nullopt;
-  int64_t offset = roundest(low, high);
-  return std::pair(multiplier, offset);
+  const Wide offset = roundest(low, high);
+  if (!fits(offset, kNarrowBits))
+    return std::nullopt;
+  return std::pair(multiplier, int64_t(offset));
 }
 
 /// All channels with one power-of-two slope and ties to even; the shift follows
@@ -224,7 +232,7 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   result.tiesEven = true;
   for (const Steps &steps : channels) {
     auto channel = tiesEvenChannel(steps, lo, hi, shift, 1);
-    if (!channel || !fits(channel->second))
+    if (!channel)
       return std::nullopt;
     result.multiplier.push_back(steps.falls ? -1 : 1);
     result.offset.push_back(channel->second);
@@ -232,9 +240,12 @@ searchTiesEven(const std::vector<Steps> &channels, int64_t lo, int64_t hi) {
   return result;
 }
 
-std::optional<Requantizer>
-rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
-                           int64_t hi) {
+/// Without ties to even.
+static std::optional<Requantizer> searchLine(const std::vector<Steps> &channels,
+                                             int64_t lo, int64_t hi,
+                                             Reach reach) {
+  const bool isWide = reach == Reach::Wide;
+  const int bits = isWide ? kWideBits : kNarrowBits;
   std::vector<Corridor> corridors(channels.size());
   llvm::parallelFor(0, channels.size(), [&](size_t c) {
     corridors[c] = makeCorridor(channels[c], lo, hi);
@@ -242,9 +253,10 @@ rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
   int64_t magnitude = 1;
   for (const Steps &steps : channels)
     magnitude = std::max({magnitude, std::abs(steps.lo), std::abs(steps.hi)});
-  // m·x stays below 2^61, and 2^s·level too.
+  // m·x stays below 2^bits, and 2^s·level too; a shift is one of 64 bits.
   int64_t span = std::max(std::abs(lo), std::abs(hi)) + 2;
-  int64_t maxShift = 60 - int64_t(std::ceil(std::log2(double(span))));
+  int64_t maxShift = std::min<int64_t>(
+      kNarrowBits, bits - 1 - int64_t(std::ceil(std::log2(double(span)))));
 
   auto feasible = [&](size_t c, int64_t s) {
     return bestMultiplier(corridors[c], multiplierLimit(channels[c], s), s)
@@ -286,22 +298,32 @@ rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
     Wide m = multipliers[c];
     auto [low, high, growth] = offsetRange(corridors[c], m, shift);
     // Without constraints on one side, any offset that fits will do.
-    low = std::max(low, -(Wide(1) << 60));
-    high = std::min(high, Wide(1) << 60);
-    if (low > high || !fits(m * magnitude + high) ||
-        !fits(m * magnitude - low)) {
-      found = false;
-      break;
-    }
+    low = std::max(low, -(Wide(1) << (bits - 1)));
+    high = std::min(high, Wide(1) << (bits - 1));
+    if (low > high || !fits(m, kNarrowBits) ||
+        !fits(m * magnitude + high, bits) || !fits(m * magnitude - low, bits))
+      return std::nullopt;
     result.multiplier.push_back(int64_t(channels[c].falls ? -m : m));
-    result.offset.push_back(roundest(low, high));
+    Wide offset = roundest(low, high);
+    if (isWide) {
+      result.base.push_back(int64_t(offset >> shift));
+      offset &= (Wide(1) << shift) - 1;
+    }
+    result.offset.push_back(int64_t(offset));
   }
-  if (found && result.multiplierBits() == 1)
-    return result;
-  if (auto ties = searchTiesEven(channels, lo, hi);
-      ties && (!found || ties->multiplierBits() < result.multiplierBits()))
-    return ties;
   return found ? std::optional(result) : std::nullopt;
+}
+
+std::optional<Requantizer>
+rhizome::searchRequantizer(const std::vector<Steps> &channels, int64_t lo,
+                           int64_t hi, Reach reach) {
+  auto found = searchLine(channels, lo, hi, reach);
+  if (reach == Reach::Wide || (found && found->multiplierBits() == 1))
+    return found;
+  auto ties = searchTiesEven(channels, lo, hi);
+  return ties && (!found || ties->multiplierBits() < found->multiplierBits())
+             ? ties
+             : found;
 }
 
 std::optional<PairRequantizer>
@@ -353,7 +375,7 @@ rhizome::searchPair(const Steps &steps, int64_t lo, int64_t hi, double slope,
           }
         }
         if (low <= high)
-          return PairRequantizer{a, b, roundest(low, high), shift};
+          return PairRequantizer{a, b, int64_t(roundest(low, high)), shift};
       }
   }
   return std::nullopt;

@@ -223,7 +223,7 @@ Value Integerizer::emitSteps(Operation *op, LazyTensor &in,
     if (levels >= 1 && levels <= kMaxThresholds)
       return emitThreshold(op, in, channels);
     if (!found)
-      return emitTable(op, in, channels);
+      return emitWide(op, in, channels);
   }
   channels.stats.kind = "requantize";
   channels.stats.multiplierBits = found->multiplierBits();
@@ -233,6 +233,42 @@ Value Integerizer::emitSteps(Operation *op, LazyTensor &in,
       withElement(in.physical, intType(channels.lo, channels.hi)), in.physical,
       compress(found->multiplier), compress(found->offset), found->shift,
       found->tiesEven);
+  noteLimits(made, in, channels.quantizers);
+  return made;
+}
+
+/// More levels than thresholds can count, at scales for which products of 62
+/// bits are not exact: a wide product gives the level without its base, which a
+/// second requantizer adds and clamps; or a table if the range is small.
+Value Integerizer::emitWide(Operation *op, LazyTensor &in, Channels &channels) {
+  num::IntType type = num::elementInt(in.physical.getType());
+  constexpr unsigned kFewBits = 12;
+  if (type.getWidth() <= kFewBits)
+    return emitTable(op, in, channels);
+  auto found =
+      searchRequantizer(channels.steps, channels.lo, channels.hi, Reach::Wide);
+  if (!found)
+    return emitTable(op, in, channels);
+  int64_t lo = INT64_MAX, hi = INT64_MIN;
+  for (size_t c = 0; c < found->base.size(); ++c)
+    for (int64_t x : {type.getLo(), type.getHi()}) {
+      const int64_t level = found->apply(x, c) - found->base[c];
+      lo = std::min(lo, level);
+      hi = std::max(hi, level);
+    }
+  if (lo < INT32_MIN || hi > INT32_MAX)
+    return emitTable(op, in, channels);
+  channels.stats.kind = "requantize";
+  channels.stats.multiplierBits = found->multiplierBits();
+  channels.stats.shift = found->shift;
+  Value level = osa::RequantizeOp::create(
+      builder, op->getLoc(), withElement(in.physical, intType(lo, hi)),
+      in.physical, compress(found->multiplier), compress(found->offset),
+      found->shift);
+  auto made = osa::RequantizeOp::create(
+      builder, op->getLoc(),
+      withElement(in.physical, intType(channels.lo, channels.hi)), level,
+      ArrayRef<int64_t>{1}, compress(found->base), 0);
   noteLimits(made, in, channels.quantizers);
   return made;
 }
@@ -519,9 +555,9 @@ void Integerizer::visitQuantize(osa::QuantizeOp op, Lazy source) {
   if (!result)
     return leaveToHost(op,
                        monotone
-                           ? "no requantizer below 62 bits equals it on every "
-                             "accumulator value, and it has too many steps for "
-                             "thresholds or a table"
+                           ? "no requantizer of up to 110 bits equals it on "
+                             "every accumulator value, and it has too many "
+                             "steps for thresholds or a table"
                            : "it is not monotone, and its input's range is too "
                              "wide for a table",
                        "use fewer bits, or scales that are powers of two");

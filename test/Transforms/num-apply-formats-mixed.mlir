@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: rhizome-opt %s --num-apply-formats | FileCheck %s
 
 // Between formats and reals stand conversions that do nothing else, once for

@@ -216,3 +216,37 @@ TEST(RequantSearch, SixteenBitOutputs) {
   ASSERT_TRUE(found);
   RecordProperty("multiplier_bits", int(found->multiplierBits()));
 }
+
+// Codes of 16 bits from sums of 29: products of 62 bits do not reach; wide ones
+// do, with the whole levels of the offset apart.
+TEST(RequantSearch, WideProducts) {
+  Quantizer q = makeQuantizer(16, false, 0.0005f, 31806, Rounding::HalfEven);
+  std::vector<Steps> channels;
+  std::vector<PiecewiseLinear> functions;
+  for (int c = 0; c < 3; ++c) {
+    functions.push_back(PiecewiseLinear::affine(
+        -(int64_t(1) << 28), int64_t(1) << 28,
+        Real(exact(0.0000915f)) * Real(exact(0.002273575f + 0.0011f * c)) *
+            Real(c == 1 ? -1 : 1),
+        Real(exact(0.37f * c))));
+    auto steps = computeSteps(functions.back(), q);
+    ASSERT_TRUE(steps);
+    channels.push_back(std::move(*steps));
+  }
+  EXPECT_FALSE(searchRequantizer(channels, q.lo, q.hi));
+  auto found = searchRequantizer(channels, q.lo, q.hi, Reach::Wide);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->base.size(), channels.size());
+  for (auto [c, steps] : llvm::enumerate(channels)) {
+    EXPECT_GE(found->offset[c], 0);
+    EXPECT_LT(found->offset[c], int64_t(1) << found->shift);
+    // Both are monotone: they are equal if they are where the steps are.
+    for (int64_t at : steps.at)
+      for (int64_t near : {at - 1, at}) {
+        const int64_t x = steps.falls ? -near : near;
+        ASSERT_EQ(std::clamp(found->apply(x, c), q.lo, q.hi),
+                  q.level(functions[c].at(x)))
+            << "x = " << x << ", channel " << c;
+      }
+  }
+}

@@ -12,6 +12,8 @@ struct Requantizer {
   std::vector<int64_t> multiplier, offset;
   int64_t shift = 0;
   bool tiesEven = false;
+  /// Of a wide one: what is added to each channel's level, before clamping.
+  std::vector<int64_t> base = {};
 
   /// The level before clamping; `channel` is an index of multiplier.
   int64_t apply(int64_t x, size_t channel) const;
@@ -20,13 +22,17 @@ struct Requantizer {
   unsigned multiplierBits() const;
 };
 
+/// Products and sums of 62 bits, or of 110 with a part of the offset that is
+/// added after the shift.
+enum class Reach : uint8_t { Narrow, Wide };
 /// The smallest shift, common to all channels, for which every channel has a
 /// multiplier and an offset whose clamped result equals its steps; nullopt if
-/// none exists within 62 bits. The clamp is lo..hi, and lo ≤ bottom, top ≤ hi
+/// none exists within reach. The clamp is lo..hi, and lo ≤ bottom, top ≤ hi
 /// for every channel. Both maps are monotone, so equal step positions mean
 /// equal functions.
 std::optional<Requantizer> searchRequantizer(const std::vector<Steps> &channels,
-                                             int64_t lo, int64_t hi);
+                                             int64_t lo, int64_t hi,
+                                             Reach reach = Reach::Narrow);
 
 /// The integer combination (x·lhs + y·rhs + offset) >> shift of two operands
 /// that equals the steps of a function of X = x·p + y·q.

@@ -550,6 +550,25 @@ LogicalResult ArgMaxOp::verify() {
 // Integer level
 //===----------------------------------------------------------------------===//
 
+unsigned osa::sumBits(RequantizeOp op) {
+  num::IntType in = num::elementInt(op.getInput().getType());
+  auto multiplier = op.getMultiplier(), offset = op.getOffset();
+  __int128 least = 0, most = 0;
+  for (size_t c = 0; c < std::max(multiplier.size(), offset.size()); ++c)
+    for (int64_t x : {in.getLo(), in.getHi()}) {
+      // 2^63 times 2^63 and 2^63 fit 128 bits.
+      const __int128 product =
+          __int128(x) * multiplier[multiplier.size() == 1 ? 0 : c];
+      const __int128 sum = product + offset[offset.size() == 1 ? 0 : c];
+      least = std::min({least, product, sum});
+      most = std::max({most, product, sum});
+    }
+  unsigned bits = 1;
+  while (most >> (bits - 1) != 0 || least >> (bits - 1) != -(least < 0))
+    ++bits;
+  return bits;
+}
+
 LogicalResult RequantizeOp::verify() {
   if (failed(checkPerChannel(*this, getMultiplier().size())) ||
       failed(checkPerChannel(*this, getOffset().size())))
@@ -559,17 +578,8 @@ LogicalResult RequantizeOp::verify() {
     return emitOpError() << "C1: the shift " << shift << " is not in 0..62";
   if (getTiesEven() && shift == 0)
     return emitOpError("C1: ties_even needs a shift of at least 1");
-  num::IntType in = num::elementInt(getInput().getType());
-  size_t n = std::max(getMultiplier().size(), getOffset().size());
-  for (size_t c = 0; c < n; ++c) {
-    __int128 m = getMultiplier()[getMultiplier().size() == 1 ? 0 : c];
-    __int128 o = getOffset()[getOffset().size() == 1 ? 0 : c];
-    for (int64_t x : {in.getLo(), in.getHi()}) {
-      __int128 v = m * x + o;
-      if (v > INT64_MAX / 2 || v < INT64_MIN / 2)
-        return emitOpError("C2: the product does not fit 63 bits");
-    }
-  }
+  if (sumBits(*this) > 112)
+    return emitOpError("C2: the product does not fit 112 bits");
   return checkSameShape(*this, "C3");
 }
 

@@ -227,6 +227,13 @@ std::optional<std::string> elementwiseCoverage(Operation *op) {
       return "compares with up to " + std::to_string(kMostThresholds) +
              " thresholds at once, not with " + std::to_string(count);
   }
+  if (auto r = dyn_cast<osa::RequantizeOp>(op)) {
+    constexpr unsigned kMostBits = 62;
+    const unsigned bits = osa::sumBits(r);
+    if (bits > kMostBits)
+      return "makes products of up to " + std::to_string(kMostBits) +
+             " bits, not of " + std::to_string(bits);
+  }
   if (isa<osa::TableOp>(op)) {
     unsigned bits = num::elementInt(op->getOperand(0).getType()).getWidth();
     if (bits > kMostTableBits)

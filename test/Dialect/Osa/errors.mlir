@@ -922,9 +922,9 @@ func.func @requantize_c1_ties(%x: tensor<1x3x!num.int<u8>>) {
 
 // -----
 
-func.func @requantize_c2(%x: tensor<1x3x!num.int<u8>>) {
-  // expected-error@+1 {{'osa.requantize' op C2: the product does not fit 63 bits}}
-  %y = osa.requantize %x {multiplier = array<i64: 4611686018427387904>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u8>>) -> tensor<1x3x!num.int<u8>>
+func.func @requantize_c2(%x: tensor<1x3x!num.int<u60>>) {
+  // expected-error@+1 {{'osa.requantize' op C2: the product does not fit 112 bits}}
+  %y = osa.requantize %x {multiplier = array<i64: 4611686018427387904>, offset = array<i64: 0>, shift = 1 : i64} : (tensor<1x3x!num.int<u60>>) -> tensor<1x3x!num.int<u8>>
   return
 }
 

@@ -119,3 +119,9 @@ inline std::string nodeName(mlir::Operation *op) {
 
 #define GET_OP_CLASSES
 #include "rhizome/Dialect/Osa/OsaOps.h.inc"
+
+namespace rhizome::osa {
+/// Bits, with a sign, of a requantizer's largest product and of its sum with
+/// the offset, over the input's range.
+unsigned sumBits(RequantizeOp op);
+} // namespace rhizome::osa

@@ -565,7 +565,7 @@ def Osa_RequantizeOp : Osa_Op<"requantize"> {
     is, its lowest bit is cleared: with 2^(shift−1) in the offset this rounds half to even, exactly.
 
     - (C1) multiplier and offset hold 1 or C i64 values each; 0 ≤ shift ≤ 62, and ≥ 1 with `ties_even`.
-    - (C2) the product and sum fit 63 bits over the input's range.
+    - (C2) the product and sum fit 112 bits over the input's range.
     - (C3) input and output have the same shape.
 
     ```mlir
