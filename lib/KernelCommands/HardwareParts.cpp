@@ -74,8 +74,26 @@ static std::string borderName(const NumberedKernel &kernel, Value v) {
   if (Operation *made = v.getDefiningOp())
     for (Value from : made->getOperands())
       if (auto argument = dyn_cast<BlockArgument>(from))
-        if (argument.getOwner() == &func.getBody().front())
-          return nameAt(func.getArgAttrDict(argument.getArgNumber()));
+        if (argument.getOwner() == &func.getBody().front()) {
+          // What comes in several formats has several names.
+          const auto before =
+              llvm::count_if(argument.getUsers(), [&](Operation *user) {
+                return user->isBeforeInBlock(made) &&
+                       gen::loops::isOutside(*user);
+              });
+          std::string name =
+              nameAt(func.getArgAttrDict(argument.getArgNumber()));
+          if (before > 0)
+            name += "_" + std::to_string(before + 1);
+          auto isTaken = [&] {
+            return llvm::any_of(
+                kernel.signature.arguments,
+                [&](const auto &other) { return other.name == name; });
+          };
+          while (before > 0 && isTaken())
+            name += "_";
+          return name;
+        }
   for (Operation *user : v.getUsers())
     for (Value to : user->getResults())
       for (OpOperand &use : to.getUses())

@@ -55,6 +55,11 @@ public:
     for (Operation &op : llvm::make_early_inc_range(func.getOps()))
       if (failed(convert(&op)))
         return failure();
+    // Parts that are read in formats only.
+    for (auto slice :
+         llvm::make_early_inc_range(func.getOps<tensor::ExtractSliceOp>()))
+      if (slice.use_empty())
+        rewriter.eraseOp(slice);
     return success();
   }
 
@@ -396,13 +401,28 @@ private:
           isReal(from.getType()) == toReal ||
           !num::formatOf(getElementTypeOrSelf(from)))
         continue;
-      Value &other = converted[{from, to}];
-      if (!other) {
-        rewriter.setInsertionPointAfterValue(from);
-        other = castAll(from.getLoc(), from, to);
-      }
-      operand->set(other);
+      operand->set(convertedTo(from, to));
     }
+  }
+
+  /// A tensor, or the part of a tensor, in another format or in reals.
+  Value convertedTo(Value from, Type element) {
+    Value known = converted.lookup({from, element});
+    if (known)
+      return known;
+    if (auto slice = from.getDefiningOp<tensor::ExtractSliceOp>()) {
+      Value whole = convertedTo(slice.getSource(), element);
+      rewriter.setInsertionPointAfter(slice);
+      Operation *part = rewriter.clone(*slice);
+      part->setOperand(0, whole);
+      part->getResult(0).setType(withElement(from.getType(), element));
+      known = part->getResult(0);
+    } else {
+      rewriter.setInsertionPointAfterValue(from);
+      known = castAll(from.getLoc(), from, element);
+    }
+    converted[{from, element}] = known;
+    return known;
   }
 
   LogicalResult convertBody(linalg::GenericOp generic) {

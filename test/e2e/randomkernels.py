@@ -85,6 +85,10 @@ FIXED = (
     ("var input a : [4]\nvar t : [4] @fixed(8,8)\nvar output w : [4] "
      "@fixed(8,8)\nt[i] = a[i] * a[i]\nw[i] = t[i] + t[3-i]\n",
      ("--device", "xcu280")),
+    ("var input b : [22] halo [1]\nvar output t0 : [15] @fixed(2,7)\n"
+     "var output t1 : [21] @ufixed(5,6)\nvar output t2 : [22] @float(5,23)\n"
+     "t0[i] = b[i+7] * 2\nt1[i] = max(p : 2) b[i+p]\n"
+     "t2[i] = b[i+1] - b[i-1]\n", ("--device", "xcu55c", "--stages", "5")),
     # Two parts of what is no result, beside a sum of the same shape.
     ("var input b : [3 2]\nvar input c : [2 2]\nvar t : [2 3 2]\n"
      "var output v : [2 3 2]\nt[0,i,j] = b[i,j] + 1\nt[1,i,j] = 1 * b[i,j]\n"
