@@ -61,9 +61,9 @@ public:
     size_t mask, at;
     int64_t total;
   };
-  void reserve(int64_t batches) {
-    while (int64_t(size()) + batches > int64_t(mask) + 1)
-      grow();
+  LLVM_ATTRIBUTE_ALWAYS_INLINE void reserve(int64_t batches) {
+    if (int64_t(size()) + batches > int64_t(mask) + 1)
+      growFor(batches);
   }
   void add(int64_t tokens, int64_t time) {
     reserve(1);
@@ -111,6 +111,10 @@ private:
   size_t begin = 0, end = 0, mask = 15; ///< a power of two, less one
   std::unique_ptr<Event[]> ring = std::make_unique<Event[]>(mask + 1);
 
+  LLVM_ATTRIBUTE_NOINLINE void growFor(int64_t batches) {
+    while (int64_t(size()) + batches > int64_t(mask) + 1)
+      grow();
+  }
   void grow() {
     size_t wider = 2 * mask + 1;
     auto larger = std::make_unique<Event[]>(wider + 1);

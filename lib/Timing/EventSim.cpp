@@ -125,6 +125,8 @@ Simulation::State::State(const ProcessNetwork &network,
       continue;
     p.folds = events::roundOf(process, p.meetings);
     p.isSimple = p.inputs.size() == 1;
+    p.isPair = p.inputs.size() == 2 && p.inputs[1]->isNarrow() &&
+               p.inputs[0] != p.outputs[0] && p.inputs[1] != p.outputs[0];
     if (!p.isSimple)
       continue;
     for (const Phase &phase : process.phases)
@@ -240,8 +242,9 @@ private:
 
 /// So many firings, which tokens and places allow, of any process: port by
 /// port, for so many of them at once.
-static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
-                    int64_t earliest) {
+LLVM_ATTRIBUTE_NOINLINE // its frame is large
+    static void fireAny(const Phase &phase, ProcessState &state,
+                        int64_t firings, int64_t earliest) {
   constexpr int64_t kAtOnce = 64;
   int64_t times[kAtOnce];
   llvm::SmallVector<int64_t, 2 * kAtOnce> since; // for watched inputs
@@ -302,6 +305,46 @@ static void fireAny(const Phase &phase, ProcessState &state, int64_t firings,
   }
 }
 
+/// The same of a process with two inputs and an output, firing by firing: it
+/// usually fires once or twice before it waits for a neighbor.
+static void firePair(const Phase &phase, ProcessState &state, int64_t firings) {
+  ChannelState &a = *state.inputs[0], &b = *state.inputs[1],
+               &out = *state.outputs[0];
+  const int64_t needA = countAt(phase.need, 0), needB = countAt(phase.need, 1),
+                takeA = countAt(phase.consume, 0),
+                takeB = countAt(phase.consume, 1),
+                produce = countAt(phase.produce, 0);
+  a.popped.reserve(firings);
+  b.popped.reserve(firings);
+  out.pushed.reserve(firings);
+  Series::Reader tokensA(a.pushed), tokensB(b.pushed), places(out.popped);
+  Series::Writer popsA(a.popped), popsB(b.popped), pushes(out.pushed);
+  int64_t last = state.last;
+  for (; firings > 0; --firings) {
+    ++last;
+    if (needA > 0)
+      last = std::max(last, tokensA.reached(popsA.written() + needA));
+    if (needB > 0)
+      last = std::max(last, tokensB.reached(popsB.written() + needB));
+    if (produce > 0) {
+      last = std::max(
+          last, places.reached(pushes.written() + produce - out.capacity) + 1);
+      pushes.add(produce, last + out.latency);
+    }
+    if (takeA > 0)
+      popsA.add(takeA, last + a.returns);
+    if (takeB > 0)
+      popsB.add(takeB, last + b.returns);
+  }
+  tokensA.finish(a.pushed);
+  tokensB.finish(b.pushed);
+  places.finish(out.popped);
+  popsA.finish(a.popped);
+  popsB.finish(b.popped);
+  pushes.finish(out.pushed);
+  state.last = last;
+}
+
 /// Up to `most` equal firings, as many as tokens and places allow; how many.
 int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
                                 int64_t most, int64_t earliest) {
@@ -315,7 +358,10 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
       firings = withPlaces(*state.outputs[k], phase.produce[k], firings);
   if (firings == 0)
     return 0;
-  fireAny(phase, state, firings, earliest);
+  if (state.isPair)
+    firePair(phase, state, firings);
+  else
+    fireAny(phase, state, firings, earliest);
   for (ChannelState *c : state.inputs)
     if (c->popped.total >= c->producerWaits)
       wake(c->producer, c->producerWaits);

@@ -41,6 +41,8 @@ struct ProcessState {
   bool queued = false;
   /// One input and one output, both of few places: its phases.
   bool isSimple = false;
+  /// The same with two inputs.
+  bool isPair = false;
   std::vector<SimplePhase> phases = {};
   /// If each of its rounds takes so many tokens of its first input, one by one,
   /// and the last firing makes one: their number, and what it takes of others.
