@@ -5,8 +5,9 @@ Each of bench/kernels is compiled for an Alveo U280 at 300 MHz with as many DSPs
 as the fastest published design has, and simulated: one element in RTL, whose
 words must be the evaluator's and whose cycles must be the predicted ones. Our
 cycles are those of the nests, with the data in banked memories on chip, as
-theirs are; reading and writing through one stream each, of as many words a beat
-as the goal chose, is beside them. Resources are predicted.
+theirs are, and streams of one word a beat, which take nothing from the nests.
+"in all" is what an element takes in the unit that the goal chooses by itself,
+with reading and writing: fewer DSPs and wide streams. Resources are predicted.
     bench/polybench.py [KERNEL …] [--rhizome build/bin/rhizome] [--no-rtl]
         [--write]"""
 import argparse
@@ -57,14 +58,15 @@ def row(rhizome, name, folder, isSimulated):
     package = folder / f"{name}.rhz"
     # Others may work on this machine.
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    built = run([rhizome, "compile", ROOT / f"bench/kernels/{name}.cfd",
-                 "--numbers", "float<8,23>", "--device", "xcu280",
-                 "--clock-mhz", "300", "--goal", f"max-throughput,dsp={dsps}",
-                 "-o", package, "--json"])
+    asked = [ROOT / f"bench/kernels/{name}.cfd", "--numbers", "float<8,23>",
+             "--device", "xcu280", "--clock-mhz", "300", "--goal",
+             f"max-throughput,dsp={dsps}", "--json"]
+    built = run([rhizome, "compile", *asked, "--words", "1", "-o", package])
     if not built["ok"]:
         sys.exit(f"{name}: {built}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     predicted, kernel = built["predicted"], built["kernel"]
+    whole = run([rhizome, "explore", *asked])
     rtl = "not simulated"
     if isSimulated:
         begin = time.monotonic()
@@ -78,8 +80,9 @@ def row(rhizome, name, folder, isSimulated):
     return {"name": name, "best": best, "best_dsp": dsps,
             "cycles": kernel["compute_cycles"], "dsp": predicted["dsp"],
             "lut": predicted["lut"], "bram": predicted["bram"],
-            "read": kernel["read_cycles"], "write": kernel["write_cycles"],
-            "words": kernel["streams"][0]["words"],
+            "whole": whole["predicted"]["interval_cycles"],
+            "whole_dsp": whole["predicted"]["dsp"],
+            "words": whole["kernel"]["streams"][0]["words"],
             "rtl": rtl, "seconds": after.ru_utime - before.ru_utime +
             after.ru_stime - before.ru_stime}
 
@@ -94,7 +97,7 @@ def main():
                         help=f"keep the table in {KEPT.relative_to(ROOT)}")
     options = parser.parse_args()
     head = ("kernel    cycles   DSP     LUT  BRAM | best of others   DSP "
-            "| ratio | words    read  write | RTL")
+            "| ratio | in all   DSP words | RTL")
     rows, ratios, slow = {}, [], []
     with tempfile.TemporaryDirectory() as folder:
         for name in options.kernels:
@@ -105,8 +108,8 @@ def main():
             rows[name] = (
                 f"{name:8} {r['cycles']:7,} {r['dsp']:5,} {r['lut']:7,} "
                 f"{r['bram']:5} | {r['best']:14,} {r['best_dsp']:5,} "
-                f"| {ratios[-1]:5.2f} | {r['words']:5} {r['read']:7,} "
-                f"{r['write']:6,} | {r['rtl']}")
+                f"| {ratios[-1]:5.2f} | {r['whole']:6,} {r['whole_dsp']:5,} "
+                f"{r['words']:5} | {r['rtl']}")
             print(rows[name], flush=True)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     end = (f"geometric mean of the ratios {mean:.2f}; compiled in at most "

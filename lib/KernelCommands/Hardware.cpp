@@ -299,6 +299,12 @@ chooseWay(const HardwareRequest &request, ModuleOp module,
   const bool isWide = words > 1 && request.unit.words == 0;
   Refusals refusals;
   bool isTooSlow = false;
+  std::unique_ptr<ChosenUnit> best;
+  auto isBetter = [&](const ChosenUnit &unit) {
+    return unit.refusals.empty() &&
+           (!best || unit.plan.predicted.intervalCycles <
+                         best->plan.predicted.intervalCycles);
+  };
   // Estimates may promise too much.
   for (const ParallelKernel &way : *ways) {
     chosen.options = way.options;
@@ -321,11 +327,16 @@ chooseWay(const HardwareRequest &request, ModuleOp module,
     auto wide = buildWay(chosen, module, way, targets, goal, &spare);
     if (!wide)
       return wide.failure();
-    const bool isFaster = (*wide)->refusals.empty() &&
-                          (*wide)->plan.predicted.intervalCycles <
-                              (*built)->plan.predicted.intervalCycles;
-    return isFaster ? std::move(wide) : std::move(built);
+    for (auto *unit : {&*built, &*wide})
+      if (isBetter(**unit))
+        best = std::move(*unit);
+    // Slower nests that leave the border more may be faster in all.
+    const PlannedKernel &kernel = *best->plan.kernel;
+    if (kernel.readCycles + kernel.writeCycles <= kernel.computeCycles)
+      return best;
   }
+  if (best)
+    return best;
   if (isTooSlow && ways->size() == 1)
     return noCopies();
   return Failure(Failure::Kind::Infeasible, std::move(refusals));

@@ -181,21 +181,27 @@ Result<std::vector<ParallelKernel>> kernelcommands::parallelize(
   // Where much is allowed, the fastest ways crowd out those that can be built:
   // what fewer resources reach is looked at, too.
   constexpr double kShares[] = {0.5, 0.25};
+  constexpr size_t kOfAShare = 3;
   if (isServed && limits.cycles == 0) {
     const gen::Resources all = limits.most;
+    std::vector<loops::ParallelChoice> others;
     for (double share : kShares) {
       for (size_t k = 0; k < all.amount.size(); ++k)
         limits.most.amount[k] = share * all.amount[k];
+      size_t left = kOfAShare;
       for (loops::ParallelChoice &choice : choose())
-        if (!llvm::is_contained(choices, choice))
-          choices.push_back(std::move(choice));
+        if (left > 0 && !llvm::is_contained(choices, choice) &&
+            !llvm::is_contained(others, choice)) {
+          others.push_back(std::move(choice));
+          --left;
+        }
     }
     limits.most = all;
+    choices.resize(std::min(choices.size(), kTries - others.size()));
+    llvm::append_range(choices, others);
     llvm::stable_sort(choices, [](const auto &x, const auto &y) {
       return x.cycles < y.cycles;
     });
-    if (choices.size() > kTries)
-      choices.resize(kTries);
   }
   if (choices.empty() && limits.most.uram() > 0) {
     limits.inUltra = true;
