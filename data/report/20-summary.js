@@ -6,7 +6,8 @@
   const where = plan.cluster
     ? `${plan.nodes.length} of the nodes of ${plan.cluster}` : plan.device + (plan.board ? ` on ${plan.board}` : "");
   page.append("p").attr("class", "soft").text(`${where}, goal ${plan.goal}`);
-  const p = plan.predicted, measured = (data.results.cluster || data.results.simulate || {}).measured;
+  const p = plan.predicted, measured = (data.results.cluster ||
+    ((plan.channels || []).length ? null : data.results.simulate) || {}).measured;
   const tiles = [
     [`${rateText(p.throughput_per_s)} /s`, "predicted rate", "plan/predicted/throughput_per_s"],
     [duration(p.latency_us !== undefined ? p.latency_us : p.latency_cycles / p.clock_mhz), "predicted latency of one request", null],
