@@ -62,6 +62,8 @@ foldScales(MutableArrayRef<int64_t> codes,
     unit = 1;
   for (auto [i, code] : llvm::enumerate(codes))
     if (code != 0) {
+      if (std::abs(code) > kLargestWeight)
+        return std::nullopt;
       code *= toInt64(mpq_class(scales[groupOf(i)] / *unit).get_num());
       if (std::abs(code) > kLargestWeight)
         return std::nullopt;
@@ -243,7 +245,7 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
     };
     count();
     const Real *slope = nullptr;
-    bool isMixed = false;
+    bool isMixed = false, areRational = true;
     Real scale(weights.scales[o]), offset(0);
     for (auto [sum, g] : llvm::zip_equal(sums, source->f)) {
       if (sum.isNone())
@@ -252,14 +254,16 @@ void Integerizer::visitLinear(Operation *op, Lazy in) {
       isMixed |= slope && slope != &own && !(*slope == own);
       if (!slope || slope->sign() == 0)
         slope = &own;
-      if (int64_t all = sum.positive + sum.negative; all != 0)
-        offset = offset + g.pieces()[0].offset * Real(all);
+      const int64_t all = sum.positive + sum.negative;
+      const Real &start = g.pieces()[0].offset;
+      areRational &= offset.compatible(start);
+      if (all != 0 && areRational)
+        offset = offset + start * Real(all);
     }
     offset = offset * scale;
-    if (isMixed) {
+    if (isMixed || !areRational) {
       // The codes take the ratios of the channels' scales.
       std::vector<mpq_class> ratios(sums.size());
-      bool areRational = true;
       for (auto [ratio, sum, g] : llvm::zip_equal(ratios, sums, source->f)) {
         const Real &own = g.pieces()[0].slope;
         if (sum.isNone() || own.sign() == 0)

@@ -443,3 +443,17 @@ def refused(suite):
                options=(*number, "--tensor-format", f"{hidden}=fixed<12,12>"))
     is_refused("a format of 33 bits", b, "2 to 32 bits", status=2,
                options=(*number, "--tensor-format", f"{hidden}=fixed<1,32>"))
+
+    # Gains of a batch norm have square roots of their own.
+    b = kit.Builder(opset=17)
+    y = b.node("MatMul", b.quantized(b.input([1, 4]), 0.25), b.weights(4, 3))
+    y = b.node("BatchNormalization", y, *(
+        b.constant(np.array(values, np.float32)) for values in
+        ((1, 2, 3), (0.5, 1, 0.25), (0, 1, 2), (0.3, 0.7, 1.1))))
+    b.quantized(b.node("MatMul", y, b.weights(3, 2)), 0.5)
+    path = suite.work / "roots.onnx"
+    path.write_bytes(b.model().SerializeToString())
+    result = suite.run("coverage", path)
+    suite.check("scales are not small multiples of one" in result.out,
+                f"channels with different roots: {result.out[-300:]} "
+                f"{result.err[-300:]}", result.command)
