@@ -55,11 +55,11 @@ public:
     for (Operation &op : llvm::make_early_inc_range(func.getOps()))
       if (failed(convert(&op)))
         return failure();
-    // Parts that are read in formats only.
-    for (auto slice :
-         llvm::make_early_inc_range(func.getOps<tensor::ExtractSliceOp>()))
-      if (slice.use_empty())
-        rewriter.eraseOp(slice);
+    // Parts that are read in formats only, and parts of them.
+    for (Operation &op :
+         llvm::make_early_inc_range(llvm::reverse(func.getBody().front())))
+      if (isa<tensor::ExtractSliceOp>(op) && op.use_empty())
+        rewriter.eraseOp(&op);
     return success();
   }
 
