@@ -321,9 +321,9 @@ static int firstFrames(const ProcessNetwork &network) {
 /// Cycles of frames that each take seconds to simulate.
 static constexpr double kHuge = 1e7;
 
-/// Are the last two distances between the frames of a run alike, to a fiftieth?
-/// They approach each other fast: the last one is nearer to those that follow,
-/// usually a tenth of that.
+/// Is the last distance between the frames of a run alike the mean of the last
+/// two, to a hundredth? Then it tells the interval: of ResNet-18 on xczu3eg,
+/// whose distances oscillate for ever, to 0.17 %.
 static bool isNearlyEven(const SimResult &run) {
   constexpr double kAlike = 0.01;
   const double last = run.interval(run.frames - 2),

@@ -361,8 +361,8 @@ bool Unifier::unifyScales(ArrayRef<Operation *> each) {
                          o = entriesFor(r.getOffset(), channels);
     for (auto [factor, offset] : llvm::zip_equal(m, o)) {
       for (int64_t x : {in.getLo(), in.getHi()}) {
-        const __int128 sum = (__int128(x) * factor + offset) << by,
-                       most = __int128(1) << 62;
+        const __int128 sum = __int128(x) * factor + offset,
+                       most = (__int128(1) << 62) >> by;
         if (sum >= most || sum < -most)
           return false;
       }

@@ -164,6 +164,63 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
 }
 
 namespace {
+/// A process takes from a channel: when tokens had come, and its pops, in
+/// registers until it is finished.
+class Taking {
+public:
+  Taking(ChannelState &c, int64_t batches)
+      : c(c), tokens(c.pushed), pops(reserved(c.popped, batches)) {}
+  int64_t written() const { return pops.written(); }
+  /// Fires with so many tokens needed: not before they have come.
+  int64_t after(int64_t last, int64_t need) {
+    return need > 0 ? std::max(last, tokens.reached(pops.written() + need))
+                    : last;
+  }
+  void take(int64_t count, int64_t time) {
+    if (count > 0)
+      pops.add(count, time + c.returns);
+  }
+  void finish() const {
+    tokens.finish(c.pushed);
+    pops.finish(c.popped);
+  }
+  static Series &reserved(Series &series, int64_t batches) {
+    series.reserve(batches);
+    return series;
+  }
+
+private:
+  ChannelState &c;
+  Series::Reader tokens;
+  Series::Writer pops;
+};
+
+/// The same of what it gives to a channel.
+class Giving {
+public:
+  Giving(ChannelState &c, int64_t batches)
+      : c(c), freed(c.popped), pushes(Taking::reserved(c.pushed, batches)) {}
+  int64_t written() const { return pushes.written(); }
+  /// Fires and gives so many: not before there are places; the time.
+  int64_t give(int64_t count, int64_t last) {
+    if (count <= 0)
+      return last;
+    last = std::max(last,
+                    freed.reached(pushes.written() + count - c.capacity) + 1);
+    pushes.add(count, last + c.latency);
+    return last;
+  }
+  void finish() const {
+    freed.finish(c.popped);
+    pushes.finish(c.pushed);
+  }
+
+private:
+  ChannelState &c;
+  Series::Reader freed;
+  Series::Writer pushes;
+};
+
 /// A visit of a simple process: its input, its output and the time of its last
 /// firing, in registers until it is finished.
 class Visit {
@@ -172,18 +229,17 @@ public:
       : state(state), in(*state.inputs[0]), out(*state.outputs[0]),
         last(state.last), there(in.pushed.total - in.popped.total),
         places(out.popped.total - out.pushed.total + out.capacity),
-        tokens(in.pushed), freed(out.popped), pops(reserved(in.popped, there)),
-        pushes(reserved(out.pushed, places)) {}
+        taking(in, there), giving(out, places) {}
 
   /// How many of `most` equal firings tokens and places allow. If none, the
   /// process waits for what it lacks.
   int64_t allowed(const SimplePhase &phase, int64_t most) {
     if (there < phase.need) {
-      in.consumerWaits = pops.written() + phase.need;
+      in.consumerWaits = taking.written() + phase.need;
       return 0;
     }
     if (places < phase.produce) {
-      out.producerWaits = pushes.written() + phase.produce - out.capacity;
+      out.producerWaits = giving.written() + phase.produce - out.capacity;
       return 0;
     }
     if (phase.consume > 0)
@@ -199,26 +255,16 @@ public:
     there -= firings * consume;
     places -= firings * produce;
     for (; firings > 0; --firings) {
-      ++last;
-      if (need > 0)
-        last = std::max(last, tokens.reached(pops.written() + need));
-      if (produce > 0) {
-        last = std::max(
-            last, freed.reached(pushes.written() + produce - out.capacity) + 1);
-        pushes.add(produce, last + out.latency);
-      }
-      if (consume > 0)
-        pops.add(consume, last + in.returns);
+      last = giving.give(produce, taking.after(last + 1, need));
+      taking.take(consume, last);
     }
   }
 
   bool isStarved() const { return there == 0; }
   int64_t time() const { return last; }
   void finish() const {
-    tokens.finish(in.pushed);
-    pops.finish(in.popped);
-    freed.finish(out.popped);
-    pushes.finish(out.pushed);
+    taking.finish();
+    giving.finish();
     state.last = last;
   }
 
@@ -226,13 +272,9 @@ private:
   ProcessState &state;
   ChannelState &in, &out;
   int64_t last, there, places;
-  Series::Reader tokens, freed;
-  Series::Writer pops, pushes;
+  Taking taking;
+  Giving giving;
 
-  static Series &reserved(Series &series, int64_t batches) {
-    series.reserve(batches);
-    return series;
-  }
   /// Most are divided by one.
   static int64_t quotient(int64_t a, int64_t by) {
     return by == 1 ? a : a / by;
@@ -308,40 +350,21 @@ LLVM_ATTRIBUTE_NOINLINE // its frame is large
 /// The same of a process with two inputs and an output, firing by firing: it
 /// usually fires once or twice before it waits for a neighbor.
 static void firePair(const Phase &phase, ProcessState &state, int64_t firings) {
-  ChannelState &a = *state.inputs[0], &b = *state.inputs[1],
-               &out = *state.outputs[0];
+  Taking a(*state.inputs[0], firings), b(*state.inputs[1], firings);
+  Giving out(*state.outputs[0], firings);
   const int64_t needA = countAt(phase.need, 0), needB = countAt(phase.need, 1),
                 takeA = countAt(phase.consume, 0),
                 takeB = countAt(phase.consume, 1),
                 produce = countAt(phase.produce, 0);
-  a.popped.reserve(firings);
-  b.popped.reserve(firings);
-  out.pushed.reserve(firings);
-  Series::Reader tokensA(a.pushed), tokensB(b.pushed), places(out.popped);
-  Series::Writer popsA(a.popped), popsB(b.popped), pushes(out.pushed);
   int64_t last = state.last;
   for (; firings > 0; --firings) {
-    ++last;
-    if (needA > 0)
-      last = std::max(last, tokensA.reached(popsA.written() + needA));
-    if (needB > 0)
-      last = std::max(last, tokensB.reached(popsB.written() + needB));
-    if (produce > 0) {
-      last = std::max(
-          last, places.reached(pushes.written() + produce - out.capacity) + 1);
-      pushes.add(produce, last + out.latency);
-    }
-    if (takeA > 0)
-      popsA.add(takeA, last + a.returns);
-    if (takeB > 0)
-      popsB.add(takeB, last + b.returns);
+    last = out.give(produce, b.after(a.after(last + 1, needA), needB));
+    a.take(takeA, last);
+    b.take(takeB, last);
   }
-  tokensA.finish(a.pushed);
-  tokensB.finish(b.pushed);
-  places.finish(out.popped);
-  popsA.finish(a.popped);
-  popsB.finish(b.popped);
-  pushes.finish(out.pushed);
+  a.finish();
+  b.finish();
+  out.finish();
   state.last = last;
 }
 

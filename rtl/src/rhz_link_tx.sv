@@ -145,8 +145,8 @@ module rhz_link_tx #(
   end
   assign ends = aligned && (pads_q || s_axis_tlast);
   assign full = write && beat_q == BeatWidth'(Beats - 1);
-  // F3: a slot that ends with a frame leaves when nothing else does, and when
-  // another one is left to fill until the next acknowledgement.
+  // F3: a slot that ends with a frame leaves when nothing else does, while others
+  // are left to fill until the next acknowledgement.
   assign closes = full || (ended_q && idle && spare_q && !write && !stall_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

@@ -578,8 +578,10 @@ LogicalResult RequantizeOp::verify() {
     return emitOpError() << "C1: the shift " << shift << " is not in 0..62";
   if (getTiesEven() && shift == 0)
     return emitOpError("C1: ties_even needs a shift of at least 1");
-  if (sumBits(*this) > 112)
-    return emitOpError("C2: the product does not fit 112 bits");
+  constexpr unsigned kMostBits = 112;
+  if (sumBits(*this) > kMostBits)
+    return emitOpError() << "C2: the product does not fit " << kMostBits
+                         << " bits";
   return checkSameShape(*this, "C3");
 }
 

@@ -228,7 +228,7 @@ std::optional<std::string> elementwiseCoverage(Operation *op) {
              " thresholds at once, not with " + std::to_string(count);
   }
   if (auto r = dyn_cast<osa::RequantizeOp>(op)) {
-    constexpr unsigned kMostBits = 62;
+    constexpr unsigned kMostBits = 63;
     const unsigned bits = osa::sumBits(r);
     if (bits > kMostBits)
       return "makes products of up to " + std::to_string(kMostBits) +
