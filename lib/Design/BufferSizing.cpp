@@ -281,10 +281,16 @@ void BufferSizing::atLeast() {
       [&](size_t o) { return run->depthFor(run->operands[o], tokens[o]); });
 }
 
-LogicalResult BufferSizing::roughly(std::optional<int64_t> interval) {
+LogicalResult BufferSizing::roughly(std::optional<int64_t> interval,
+                                    std::function<bool()> isTooMuch) {
   if (!run->simulation)
     return success();
   const bool paces = isLarge(run->network) && run->network.frames == 1;
+  if (isTooMuch)
+    run->simulation->stopIf([&] {
+      run->setDepths(paces);
+      return isTooMuch();
+    });
   // A frame takes longest to simulate where memories are read.
   const int frames = paces || readsMemory(run->network) ? 1 : kRoughly;
   llvm::parallelFor(0, interval ? 2 : 1, [&](size_t i) {
@@ -293,10 +299,17 @@ LogicalResult BufferSizing::roughly(std::optional<int64_t> interval) {
     else
       run->runPaced(*interval);
   });
+  run->simulation->stopIf({});
+  if (run->simulation->isStopped())
+    return success();
   if (failed(run->upTo(frames)))
     return failure();
   run->setDepths(paces);
   return success();
+}
+
+bool BufferSizing::isTooMuch() const {
+  return run->simulation && run->simulation->isStopped();
 }
 
 LogicalResult BufferSizing::paced(int64_t interval) {
@@ -319,7 +332,11 @@ LogicalResult BufferSizing::paced(int64_t interval) {
 FailureOr<std::optional<Timing>> BufferSizing::fully() {
   if (!run->simulation)
     return std::optional<Timing>();
-  int frames = kRoughly;
+  // Where a frame takes seconds, those that run ahead of it tell as much as a
+  // second one.
+  int frames = readsMemory(run->network) && leastInterval(run->network) > kHuge
+                   ? 1
+                   : kRoughly;
   if (isLarge(run->network) && run->network.frames == 1) {
     auto timing = run->withPace();
     if (failed(timing) || *timing)

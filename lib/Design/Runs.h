@@ -10,6 +10,9 @@ namespace rhizome::gen {
 /// The frames of most runs; those of them before the first interval.
 inline constexpr int kWarmUp = 3, kShort = 5;
 
+/// Cycles of frames that each take seconds to simulate.
+inline constexpr double kHuge = 1e7;
+
 /// Does a process read a memory while frames pass? Weights are loaded before.
 bool readsMemory(const ProcessNetwork &network);
 /// Frames by which readers may be ahead.

@@ -318,9 +318,6 @@ static int firstFrames(const ProcessNetwork &network) {
   return readsMemory(network) && isVeryLong(network) ? kShort - 2 : kShort - 1;
 }
 
-/// Cycles of frames that each take seconds to simulate.
-static constexpr double kHuge = 1e7;
-
 /// Is the last distance between the frames of a run alike the mean of the last
 /// two, to a hundredth? Then it tells the interval: of ResNet-18 on xczu3eg,
 /// whose distances oscillate for ever, to 0.17 %.

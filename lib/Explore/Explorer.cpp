@@ -221,7 +221,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   // Sizing a plan takes as long as its frames have firings: fewer are tried of
   // those with many, and none beyond what takes too long in all.
   constexpr int kAttempts = 12, kFewestRuns = 3;
-  constexpr int64_t kFirings = 250'000'000, kMostFirings = 1'100'000'000;
+  constexpr int64_t kFirings = 250'000'000, kMostFirings = 800'000'000;
   int64_t spent = 0;
   int runs = 0;
   std::optional<Built> last;
@@ -245,8 +245,8 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     trial.isFirst = true;
     trial.waits = waits;
     trial.spillsDies = spillsDies;
-    if (runs > 0)
-      trial.mostFirings = kMostFirings - spent;
+    trial.mostFirings = kMostFirings - spent;
+    trial.hasRun = runs > 0;
     auto result = realize(posed, *proposal, trial);
     if (failed(result))
       return failure();

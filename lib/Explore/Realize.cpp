@@ -404,9 +404,11 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
                        solution.runs[n].dies.empty() ? DieRow()
                                                      : rowOf(place.dies),
                        fits};
-  // Without memories that cannot keep up, no run is tried.
+  // Where memories have hardly a cycle to spare, no run is tried that assumes
+  // that they keep up.
+  constexpr double kBusy = 0.97;
   const double share = memoryShareOf(site);
-  BufferSizing sizing(node.design, trial.waits || share > 1);
+  BufferSizing sizing(node.design, trial.waits || share > kBusy);
   auto wouldFit = [&](Resources needs) {
     needs += node.errors;
     return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();
@@ -428,15 +430,23 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
   // What comes next takes longer each time. What a run tells is learned from,
   // unless so much more is needed.
   constexpr double kHopeless = 1.2;
-  const int64_t firings = gen::firingsOf(node.design);
-  if (trial.isFirst) {
-    sizing.atLeast();
-    const bool may = mayFit() && !node.maySpill;
+  auto isHopeless = [&] {
+    if (mayFit() && !node.maySpill)
+      return false;
     Resources some = node.resources;
     for (double &amount : some.amount)
       amount /= kHopeless;
-    if ((!may && !wouldFit(some)) || firings > trial.mostFirings)
+    return !wouldFit(some);
+  };
+  const int64_t firings = gen::firingsOf(node.design);
+  std::function<bool()> isTooMuch;
+  if (trial.isFirst) {
+    sizing.atLeast();
+    const bool isTooLong = firings > trial.mostFirings;
+    if (isHopeless() || (isTooLong && trial.hasRun))
       return success();
+    if (isTooLong)
+      isTooMuch = isHopeless;
   }
   // Where frames take long, another run beside the first one costs little
   // time, unless they take very long. Memories that make others wait do not
@@ -445,9 +455,11 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
   const int64_t interval = intervalOf(node);
   const bool isLong = share <= 1 && result.nodes.size() == 1 &&
                       firings > kLong && firings < kVeryLong;
-  if (failed(isLong ? sizing.roughly(interval) : sizing.roughly()))
+  if (failed(isLong ? sizing.roughly(interval) : sizing.roughly({}, isTooMuch)))
     return failure();
   node.isSimulated = true;
+  if (sizing.isTooMuch())
+    return success();
   node.waits = sizing.waitsForMemories();
   auto pace = [&](BufferSizing &now) -> LogicalResult {
     if (node.waits)

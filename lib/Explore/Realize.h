@@ -36,8 +36,11 @@ struct Trial {
   /// frames need.
   bool isFirst = false;
   bool waits = false; ///< designs are expected to wait for memories
-  /// Leaves a node whose frames have more firings as it is before any run.
+  /// A node whose frames have more firings is left as it is before any run, or,
+  /// if none went before, as soon as its run shows that it does not fit: no
+  /// other plan will be tried that could learn from it.
   int64_t mostFirings = std::numeric_limits<int64_t>::max();
+  bool hasRun = false;
   /// Moves FIFOs to a memory also where only a die lacks blocks: another layout
   /// may do without.
   bool spillsDies = true;

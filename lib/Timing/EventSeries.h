@@ -249,7 +249,7 @@ struct ChannelState {
     if (watched) {
       freed.add(tokens, time + returns);
       pops.add(tokens, time);
-      count(/*isEnd=*/false);
+      count(/*known=*/INT64_MIN);
     }
   }
   int64_t seen(int64_t n) {
@@ -287,16 +287,17 @@ struct ChannelState {
   void noteWait(int64_t since, int64_t time) {
     waited = std::min(waited, time - since);
   }
-  /// Counts the occupancy as far as all pops that went before are known. A
-  /// place is taken from the producer's firing to the consumer's.
-  void count(bool isEnd) {
+  /// Counts the occupancy as far as all pops that went before are known, as
+  /// those before a cycle are. A place is taken from the producer's firing to
+  /// the consumer's.
+  void count(int64_t known) {
     while (!reserved.empty()) {
       Event taken = reserved.front();
       while (!freed.empty() && freed.front().time < taken.time) {
         gone = freed.front().count;
         freed.popFront();
       }
-      if (freed.empty() && !isEnd)
+      if (freed.empty() && taken.time >= known)
         return;
       most = std::max(most, taken.count - gone);
       reserved.popFront();

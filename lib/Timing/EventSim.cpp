@@ -21,7 +21,6 @@ using events::Ending;
 using events::MemoryState;
 using events::ProcessState;
 using events::Series;
-using events::SimplePhase;
 
 static bool isLine(const ProcessNetwork &network, int c,
                    const ChannelState &channel) {
@@ -124,15 +123,16 @@ Simulation::State::State(const ProcessNetwork &network,
     if (!isPlain)
       continue;
     p.folds = events::roundOf(process, p.meetings);
-    p.isSimple = p.inputs.size() == 1;
-    p.isPair = p.inputs.size() == 2 && p.inputs[1]->isNarrow() &&
-               p.inputs[0] != p.outputs[0] && p.inputs[1] != p.outputs[0];
+    p.isSimple = p.inputs.size() <= 2 && p.inputs.back()->isNarrow() &&
+                 !llvm::is_contained(p.inputs, p.outputs[0]);
     if (!p.isSimple)
       continue;
     for (const Phase &phase : process.phases)
-      p.phases.push_back({phase.repeat, countAt(phase.need, 0),
-                          countAt(phase.consume, 0),
-                          countAt(phase.produce, 0)});
+      p.phases.push_back(
+          {phase.repeat,
+           countAt(phase.produce, 0),
+           {countAt(phase.need, 0), countAt(phase.need, 1)},
+           {countAt(phase.consume, 0), countAt(phase.consume, 1)}});
   }
   result = {};
   result.firstOut.resize(sinks);
@@ -162,125 +162,6 @@ static int64_t withPlaces(ChannelState &c, int64_t produce, int64_t most) {
   c.producerWaits = c.pushed.total + produce - c.capacity;
   return 0;
 }
-
-namespace {
-/// A process takes from a channel: when tokens had come, and its pops, in
-/// registers until it is finished.
-class Taking {
-public:
-  Taking(ChannelState &c, int64_t batches)
-      : c(c), tokens(c.pushed), pops(reserved(c.popped, batches)) {}
-  int64_t written() const { return pops.written(); }
-  /// Fires with so many tokens needed: not before they have come.
-  int64_t after(int64_t last, int64_t need) {
-    return need > 0 ? std::max(last, tokens.reached(pops.written() + need))
-                    : last;
-  }
-  void take(int64_t count, int64_t time) {
-    if (count > 0)
-      pops.add(count, time + c.returns);
-  }
-  void finish() const {
-    tokens.finish(c.pushed);
-    pops.finish(c.popped);
-  }
-  static Series &reserved(Series &series, int64_t batches) {
-    series.reserve(batches);
-    return series;
-  }
-
-private:
-  ChannelState &c;
-  Series::Reader tokens;
-  Series::Writer pops;
-};
-
-/// The same of what it gives to a channel.
-class Giving {
-public:
-  Giving(ChannelState &c, int64_t batches)
-      : c(c), freed(c.popped), pushes(Taking::reserved(c.pushed, batches)) {}
-  int64_t written() const { return pushes.written(); }
-  /// Fires and gives so many: not before there are places; the time.
-  int64_t give(int64_t count, int64_t last) {
-    if (count <= 0)
-      return last;
-    last = std::max(last,
-                    freed.reached(pushes.written() + count - c.capacity) + 1);
-    pushes.add(count, last + c.latency);
-    return last;
-  }
-  void finish() const {
-    freed.finish(c.popped);
-    pushes.finish(c.pushed);
-  }
-
-private:
-  ChannelState &c;
-  Series::Reader freed;
-  Series::Writer pushes;
-};
-
-/// A visit of a simple process: its input, its output and the time of its last
-/// firing, in registers until it is finished.
-class Visit {
-public:
-  explicit Visit(ProcessState &state)
-      : state(state), in(*state.inputs[0]), out(*state.outputs[0]),
-        last(state.last), there(in.pushed.total - in.popped.total),
-        places(out.popped.total - out.pushed.total + out.capacity),
-        taking(in, there), giving(out, places) {}
-
-  /// How many of `most` equal firings tokens and places allow. If none, the
-  /// process waits for what it lacks.
-  int64_t allowed(const SimplePhase &phase, int64_t most) {
-    if (there < phase.need) {
-      in.consumerWaits = taking.written() + phase.need;
-      return 0;
-    }
-    if (places < phase.produce) {
-      out.producerWaits = giving.written() + phase.produce - out.capacity;
-      return 0;
-    }
-    if (phase.consume > 0)
-      most = std::min(most, quotient(there - phase.need, phase.consume) + 1);
-    if (phase.produce > 0)
-      most = std::min(most, quotient(places, phase.produce));
-    return most;
-  }
-
-  /// So many firings, which are allowed.
-  void fire(const SimplePhase &phase, int64_t firings) {
-    const auto [repeat, need, consume, produce] = phase;
-    there -= firings * consume;
-    places -= firings * produce;
-    for (; firings > 0; --firings) {
-      last = giving.give(produce, taking.after(last + 1, need));
-      taking.take(consume, last);
-    }
-  }
-
-  bool isStarved() const { return there == 0; }
-  int64_t time() const { return last; }
-  void finish() const {
-    taking.finish();
-    giving.finish();
-    state.last = last;
-  }
-
-private:
-  ProcessState &state;
-  ChannelState &in, &out;
-  int64_t last, there, places;
-  Taking taking;
-  Giving giving;
-
-  /// Most are divided by one.
-  static int64_t quotient(int64_t a, int64_t by) {
-    return by == 1 ? a : a / by;
-  }
-};
-} // namespace
 
 /// So many firings, which tokens and places allow, of any process: port by
 /// port, for so many of them at once.
@@ -347,27 +228,6 @@ LLVM_ATTRIBUTE_NOINLINE // its frame is large
   }
 }
 
-/// The same of a process with two inputs and an output, firing by firing: it
-/// usually fires once or twice before it waits for a neighbor.
-static void firePair(const Phase &phase, ProcessState &state, int64_t firings) {
-  Taking a(*state.inputs[0], firings), b(*state.inputs[1], firings);
-  Giving out(*state.outputs[0], firings);
-  const int64_t needA = countAt(phase.need, 0), needB = countAt(phase.need, 1),
-                takeA = countAt(phase.consume, 0),
-                takeB = countAt(phase.consume, 1),
-                produce = countAt(phase.produce, 0);
-  int64_t last = state.last;
-  for (; firings > 0; --firings) {
-    last = out.give(produce, b.after(a.after(last + 1, needA), needB));
-    a.take(takeA, last);
-    b.take(takeB, last);
-  }
-  a.finish();
-  b.finish();
-  out.finish();
-  state.last = last;
-}
-
 /// Up to `most` equal firings, as many as tokens and places allow; how many.
 int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
                                 int64_t most, int64_t earliest) {
@@ -381,10 +241,7 @@ int64_t Simulation::State::fire(const Phase &phase, ProcessState &state,
       firings = withPlaces(*state.outputs[k], phase.produce[k], firings);
   if (firings == 0)
     return 0;
-  if (state.isPair)
-    firePair(phase, state, firings);
-  else
-    fireAny(phase, state, firings, earliest);
+  fireAny(phase, state, firings, earliest);
   for (ChannelState *c : state.inputs)
     if (c->popped.total >= c->producerWaits)
       wake(c->producer, c->producerWaits);
@@ -423,52 +280,6 @@ void Simulation::State::endPhase(int p) {
   result.spans[p].back().second = s.last;
   if (s.sink >= 0)
     result.lastOut[s.sink].back() = s.last;
-}
-
-/// Fires a simple process as often as it can. Whom that wakes is found out
-/// once, at the end.
-void Simulation::State::advanceSimple(int p, int frames) {
-  const Process &process = network.processes[p];
-  ProcessState &s = processes[p];
-  bool hasLeapt = false;
-  while (fireSimple(p, frames) && !hasLeapt) {
-    hasLeapt = true;
-    if (s.isAtRound())
-      leapRounds(s, process);
-    else if (s.done > 0)
-      s.done += leap(s, process.phases[s.phase]);
-  }
-  ChannelState &in = *s.inputs[0], &out = *s.outputs[0];
-  if (in.popped.total >= in.producerWaits)
-    wake(in.producer, in.producerWaits);
-  if (out.pushed.total >= out.consumerWaits)
-    wake(out.consumer, out.consumerWaits);
-}
-
-/// The same without leaps; whether it has taken all that came, and something
-/// now.
-bool Simulation::State::fireSimple(int p, int frames) {
-  ProcessState &s = processes[p];
-  Visit visit(s);
-  bool hasFired = false;
-  while (s.frame < frames) {
-    const SimplePhase &phase = s.phases[s.phase];
-    const int64_t fired =
-        visit.allowed(phase, s.first ? 1 : phase.repeat - s.done);
-    if (fired == 0)
-      break; // something else will wake it
-    visit.fire(phase, fired);
-    hasFired = true;
-    if (std::exchange(s.first, false))
-      note(p, visit.time());
-    s.done += fired;
-    if (s.done < phase.repeat)
-      continue;
-    s.last = visit.time();
-    endPhase(p);
-  }
-  visit.finish();
-  return hasFired && visit.isStarved();
 }
 
 /// Fires a process as often as it can.
@@ -584,6 +395,7 @@ bool Simulation::State::grant() {
   while (!waits(reader))
     reader = (reader + 1) % count;
   serve(*best, reader, cycle);
+  known = cycle;
   return true;
 }
 
@@ -696,7 +508,7 @@ void Simulation::State::endFrame() {
     if (c.isNarrow())
       c.popped.addLast(std::min(c.capacity, c.perFrame), now.pops);
     if (c.watched)
-      c.count(/*isEnd=*/true);
+      c.count(/*known=*/INT64_MAX);
   }
   int64_t by = ending.lasts.empty() ? 0 : now.lasts[0] - ending.lasts[0];
   if (isLike(now, by))
@@ -725,6 +537,15 @@ void Simulation::State::repeat(int frames) {
           {spans.back().first + repeats, spans.back().second + repeats});
 }
 
+/// Whether the run ends here, before its frames are complete.
+bool Simulation::State::mayStop() {
+  isStopped |= stopsLate && isLate;
+  if (!stops || isStopped || ++grants < nextStop)
+    return isStopped;
+  nextStop += nextStop / 4;
+  return isStopped = stops();
+}
+
 const SimResult &Simulation::State::upTo(int frames, int ahead) {
   result.frames = frames;
   result.deadlock = false;
@@ -734,10 +555,13 @@ const SimResult &Simulation::State::upTo(int frames, int ahead) {
     int most = frames + (reads ? ahead : 0);
     result.firstIn.resize(most, INT64_MAX);
     enqueueAll();
+    known = 0;
     do
       drain(most);
-    while (reads && !isDone(frames) && grant());
-    if (reads && isDone(frames))
+    while (reads && !mayStop() && !isDone(frames) && grant());
+    if (!isStopped)
+      known = INT64_MAX;
+    if (reads && (isStopped || isDone(frames)))
       return result;
   }
   while (!reads && !recurs && !repeats && completed < frames) {

@@ -4,12 +4,15 @@
 
 #include "EventSeries.h"
 #include "llvm/ADT/STLExtras.h"
+#include <array>
+#include <functional>
 
 namespace rhizome::gen {
 namespace events {
-/// A phase of a process with one input and one output.
+/// A phase of a process with one or two inputs and one output.
 struct SimplePhase {
-  int64_t repeat, need, consume, produce;
+  int64_t repeat, produce;
+  std::array<int64_t, 2> need, consume;
 };
 
 /// What a round takes of an input, if its other firings take one token each of
@@ -39,10 +42,8 @@ struct ProcessState {
   int64_t offered = 0; ///< firings of those that it stands for
   bool first = true;   ///< the next firing is the first of a frame
   bool queued = false;
-  /// One input and one output, both of few places: its phases.
+  /// One or two inputs and one output, all of few places: its phases.
   bool isSimple = false;
-  /// The same with two inputs.
-  bool isPair = false;
   std::vector<SimplePhase> phases = {};
   /// If each of its rounds takes so many tokens of its first input, one by one,
   /// and the last firing makes one: their number, and what it takes of others.
@@ -95,8 +96,14 @@ struct Ending {
 
 struct Simulation::State {
   const ProcessNetwork &network;
-  bool reads = false;  ///< memories
-  bool isLate = false; ///< a firing came after its offer
+  bool reads = false;     ///< memories
+  bool isLate = false;    ///< a firing came after its offer
+  bool stopsLate = false; ///< then the run ends
+  /// Asked now and then whether it ends: after so many grants of memories.
+  std::function<bool()> stops;
+  int64_t grants = 0, nextStop = 1 << 14;
+  bool isStopped = false;
+  int64_t known = INT64_MAX; ///< all firings before it are known
   std::vector<events::ChannelState> channels;
   std::vector<events::ProcessState> processes;
   std::vector<events::MemoryState> memories;
@@ -142,11 +149,12 @@ struct Simulation::State {
   void endPhase(int p);
   void advance(int p, int frames);
   void advanceSimple(int p, int frames);
-  bool fireSimple(int p, int frames);
+  template <size_t kInputs> bool fireSimple(int p, int frames);
   void ask(int p);
   bool grant();
   void serve(events::MemoryState &memory, size_t reader, int64_t cycle);
   bool isDone(int frames) const;
+  bool mayStop();
   void enqueueAll();
   void drain(int frames);
   bool isFreeBefore(const events::Ending &now) const;

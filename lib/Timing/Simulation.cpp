@@ -65,6 +65,7 @@ bool Simulation::Supply::keepsUp(const State &run, int frames, int ahead,
     alone.processes.push_back(std::move(taker));
   }
   State readings(alone, {}, told, /*supplies=*/false, /*merges=*/false);
+  readings.stopsLate = true;
   // Late beats usually show in the first frames.
   for (int until : {1, frames})
     if (readings.upTo(until, frames + ahead - until).deadlock ||
@@ -107,8 +108,11 @@ const SimResult &Simulation::upTo(int frames, int ahead) {
     state = std::make_unique<State>(tried->network, tried->watched, result,
                                     /*supplies=*/false, tried->merges);
   }
+  state->stops = stops;
   return state->upTo(frames, ahead);
 }
+
+bool Simulation::isStopped() const { return state->isStopped; }
 
 int64_t Simulation::slack(int channel) const {
   return state->channels[channel].waited;
@@ -129,7 +133,7 @@ bool Simulation::knowsAll() const { return state->repeats > 0; }
 
 int64_t Simulation::occupancy(int channel) {
   ChannelState &c = state->channels[channel];
-  c.count(/*isEnd=*/true);
+  c.count(state->known);
   return c.most;
 }
 

@@ -695,4 +695,44 @@ TEST(MemoryBank, ReadersTakeTurns) {
   EXPECT_EQ(run.firstOut[0][1], 12);
   EXPECT_EQ(run.firstOut[1][1], 14);
 }
+
+TEST(MemoryBank, ARunEndsWhenItIsEnough) {
+  // What comes in every cycle waits for beats, of which the bank brings one in
+  // four cycles.
+  constexpr int64_t kBeats = 100'000;
+  ProcessNetwork network;
+  const int piled = network.addChannel("", INT64_MAX / 4, 1),
+            beats = network.addChannel("", 8, 1);
+  network.processes.push_back(
+      {"source", {Phase::of(kBeats, {}, {1})}, 1, {}, {piled}});
+  Process reader{"read", {{kBeats, {}, {}, {1}}}, 1, {}, {beats}};
+  reader.memory = network.memory("ddr4", 0);
+  network.processes.push_back(reader);
+  network.processes.push_back(
+      {"join", {Phase::of(kBeats, {1, 1}, {})}, 1, {piled, beats}, {}});
+  rhz::MemoryFigures figures;
+  figures.bytesPerS = 400'000'000;
+  network.memories[0].timing = rhz::MemoryTiming::of(figures, 8, 200);
+
+  Simulation whole(network, piled, Simulation::Memories::Always);
+  std::vector<int64_t> held;
+  whole.stopIf([&] {
+    held.push_back(whole.occupancy(piled));
+    return false;
+  });
+  whole.upTo(1, 0);
+  EXPECT_FALSE(whole.isStopped());
+  ASSERT_GT(held.size(), 3);
+  EXPECT_TRUE(llvm::is_sorted(held));
+  // After 2^14 beats, one in four cycles, three of four tokens wait.
+  EXPECT_NEAR(double(held.front()), 3 * double(1 << 14), 100);
+  EXPECT_LE(held.back(), whole.occupancy(piled));
+
+  Simulation part(network, piled, Simulation::Memories::Always);
+  part.stopIf([&] { return part.occupancy(piled) > 60'000; });
+  part.upTo(1, 0);
+  EXPECT_TRUE(part.isStopped());
+  EXPECT_GT(part.occupancy(piled), 60'000);
+  EXPECT_LT(part.occupancy(piled), whole.occupancy(piled));
+}
 } // namespace

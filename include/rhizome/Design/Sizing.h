@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rhizome/Design/Design.h"
+#include <functional>
 #include <memory>
 
 namespace rhizome::gen {
@@ -21,7 +22,11 @@ public:
   void atLeast();
   /// To what the first frames need, which is hardly less than the whole. What
   /// `paced` needs with this interval, if one is given, is found beside it.
-  mlir::LogicalResult roughly(std::optional<int64_t> interval = {});
+  /// Where memories are read, it is asked now and then if what the frame needs
+  /// so far is too much; then its depths remain so.
+  mlir::LogicalResult roughly(std::optional<int64_t> interval = {},
+                              std::function<bool()> isTooMuch = {});
+  bool isTooMuch() const; ///< it was
   /// To what the first frames need if their beats come evenly, a frame every so
   /// many cycles: units then run no further ahead. The design keeps this pace
   /// with these depths, since nothing comes later than in that run.

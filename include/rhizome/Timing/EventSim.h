@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -175,7 +176,11 @@ public:
 
   /// Runs until so many frames have gone through, the earlier ones included.
   const SimResult &upTo(int frames, int ahead = kAhead);
-  /// Most tokens that a watched channel held at once, after the last run.
+  /// Asks now and then, while memories bring beats, whether to end a run before
+  /// its frames are complete. It may ask for occupancies.
+  void stopIf(std::function<bool()> isEnough) { stops = std::move(isEnough); }
+  bool isStopped() const;
+  /// Most tokens that a watched channel held at once, as far as it was run.
   int64_t occupancy(int channel);
   /// The fewest cycles for which tokens of a watched channel had been visible
   /// when a firing needed them: if they came later by as much, no firing would.
@@ -197,5 +202,6 @@ private:
   SimResult result;
   std::unique_ptr<State> state;
   std::unique_ptr<Supply> supply;
+  std::function<bool()> stops;
 };
 } // namespace rhizome::gen
