@@ -41,6 +41,10 @@ const symbol = (shape, size) => d3.symbol().type(shape).size(size)();
 const percent = x => `${d3.format(".1f")(100 * x)} %`;
 const clip = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
 
+/** How wide the labels at the left of a figure are: they end at a length that
+    clip leaves. */
+const gutter = labels => Math.min(250, 24 + 7 * d3.max(labels, l => l.length));
+
 /** A heading with its section, and a sentence that says what is seen. */
 function section(title, words) {
   const part = page.append("section").attr("id", title.toLowerCase().replace(/\W+/g, "-"));
@@ -105,4 +109,20 @@ function key(part, entries) {
     else e.append("i").style("background", fill);
     e.append("span").text(name);
   }
+}
+/** Labels at every tick, or of a logarithm only at powers of ten. */
+function labeled(axis, scale, count) {
+  return scale.base
+    ? axis.ticks(count, x => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9 ? tick(x) : "")
+    : axis.ticks(count).tickFormat(tick);
+}
+function bottomAxis(svg, x, H, m, name, count = 8) {
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${H - m.b})`)
+    .call(labeled(d3.axisBottom(x), x, count).tickSizeOuter(0));
+  svg.append("text").attr("class", "soft").attr("x", (x.range()[0] + x.range()[1]) / 2).attr("y", H - 4).attr("text-anchor", "middle").text(name);
+}
+function axes(svg, x, y, W, H, m, xName, yName) {
+  bottomAxis(svg, x, H, m, xName);
+  svg.append("g").attr("class", "axis").attr("transform", `translate(${m.l},0)`).call(labeled(d3.axisLeft(y), y, 6).tickSizeOuter(0));
+  svg.append("text").attr("class", "soft").attr("transform", `translate(12,${(m.t + H - m.b) / 2}) rotate(-90)`).attr("text-anchor", "middle").text(yName);
 }

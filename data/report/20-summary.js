@@ -5,7 +5,7 @@
   page.append("h1").text(plan.model);
   const where = plan.cluster
     ? `${plan.nodes.length} of the nodes of ${plan.cluster}` : plan.device + (plan.board ? ` on ${plan.board}` : "");
-  page.append("p").attr("class", "soft").text(`${where}, goal ${plan.goal}`);
+  page.append("p").attr("class", "soft").text(plan.goal ? `${where}, goal ${plan.goal}` : where);
   const p = plan.predicted, measured = (data.results.cluster ||
     ((plan.channels || []).length ? null : data.results.simulate) || {}).measured;
   const tiles = [

@@ -72,7 +72,7 @@
     const names = [...new Set(rows.flatMap(r => Object.keys(r.roofs.compute)))].filter(n => n !== "any").sort();
     const values = rows.flatMap(r => kinds.map(k => r.roofs[k[0]]).concat(Object.values(r.roofs.compute))).filter(v => v > 0);
     if (plan.predicted.throughput_per_s) values.push(plan.predicted.throughput_per_s);
-    const W = 1030, step = 20, m = {l: 250, r: 20, t: 8, b: 38}, H = rows.length * step + m.t + m.b;
+    const W = 1030, step = 20, m = {l: gutter(rows.map(r => `${r.o.node}${r.o.op ? " · " + r.o.op : ""}`)), r: 20, t: 8, b: 38}, H = rows.length * step + m.t + m.b;
     const x = d3.scaleLog().domain([d3.min(values) / 2, d3.max(values) * 2]).range([m.l, W - m.r]);
     const svg = figure(part, W, H, `roofs of ${device.device} in iterations per second`,
       "Iterations per second that each roof would allow the operation; the line is the plan's rate.");
@@ -108,20 +108,3 @@
       "iterations per second");
   }
 })();
-
-/** Labels at every tick, or of a logarithm only at powers of ten. */
-function labeled(axis, scale, count) {
-  return scale.base
-    ? axis.ticks(count, x => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9 ? tick(x) : "")
-    : axis.ticks(count).tickFormat(tick);
-}
-function bottomAxis(svg, x, H, m, name) {
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${H - m.b})`)
-    .call(labeled(d3.axisBottom(x), x, 8).tickSizeOuter(0));
-  svg.append("text").attr("class", "soft").attr("x", (x.range()[0] + x.range()[1]) / 2).attr("y", H - 4).attr("text-anchor", "middle").text(name);
-}
-function axes(svg, x, y, W, H, m, xName, yName) {
-  bottomAxis(svg, x, H, m, xName);
-  svg.append("g").attr("class", "axis").attr("transform", `translate(${m.l},0)`).call(labeled(d3.axisLeft(y), y, 6).tickSizeOuter(0));
-  svg.append("text").attr("class", "soft").attr("transform", `translate(12,${(m.t + H - m.b) / 2}) rotate(-90)`).attr("text-anchor", "middle").text(yName);
-}

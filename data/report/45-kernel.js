@@ -19,7 +19,7 @@
       return row;
     });
   });
-  const W = 1030, step = 20, m = {l: 250, r: 80, t: 6, b: 38}, H = rows.length * step + m.t + m.b;
+  const W = 1030, step = 20, m = {l: gutter(rows.map(r => r.stage.once ? `${r.name}, once` : r.name)), r: 80, t: 6, b: 38}, H = rows.length * step + m.t + m.b;
   const x = d3.scaleLinear().domain([0, d3.max(rows, r => r.start + r.cycles)]).range([m.l, W - m.r]);
   const svg = figure(part, W, H, "the unit's parts over cycles");
   bottomAxis(svg, x, H, m, "cycles");
@@ -62,7 +62,7 @@
     const x = d3.scaleLinear().domain([0, nest.depth_cycles + 1]).range([left, W - m.r]);
     const svg = figure(times, W, H, `an iteration of ${nest.name} by unit`,
       `${nest.name}: an iteration every ${number(nest.interval_cycles)} ${nest.interval_cycles === 1 ? "cycle" : "cycles"}, ${number(nest.depth_cycles)} deep`);
-    bottomAxis(svg, x, H, m, "cycle of the iteration");
+    bottomAxis(svg, x, H, m, "cycle of the iteration", Math.min(8, nest.depth_cycles + 1));
     const begins = d3.range(nest.interval_cycles, nest.depth_cycles + 1, nest.interval_cycles);
     svg.append("rect").attr("x", x(0)).attr("width", x(nest.interval_cycles) - x(0)).attr("y", top - 4)
       .attr("height", H - m.b - top + 8).attr("fill", "var(--ink)").attr("opacity", 0.07);

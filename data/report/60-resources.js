@@ -4,7 +4,7 @@
 "use strict";
 (function () {
   const part = section("Resources", "Predicted share of each node's budget. The bars contain nine of ten designs; a line marks the result of synthesis.");
-  const names = ["lut", "ff", "dsp", "bram"];
+  const names = ["lut", "ff", "dsp", "bram", "uram"];
   plan.nodes.forEach((node, n) => {
     if (node.rtl_of) return;
     const p = node.predicted && node.predicted.lut !== undefined ? [`plan/nodes/${n}/predicted`, node.predicted] : ["plan/predicted", plan.predicted];
@@ -12,7 +12,7 @@
     part.append("h3").text(`${node.name}: ${node.device}` + (copies > 1 ? `, and ${copies - 1} like it` : "") +
       (node.clock_mhz ? ` at ${number(node.clock_mhz, 5)} MHz` : ""));
     const measured = measuredOf(node);
-    const rows = names.filter(k => node.budget[k] > 0);
+    const rows = names.filter(k => node.budget[k] > 0 && p[1][k] !== undefined);
     const W = 1030, step = 26, m = {l: 64, r: 330, t: 4, b: 34}, H = rows.length * step + m.t + m.b;
     const most = Math.max(1, ...rows.map(k => ((p[1][k] || 0) + (p[1][k + "_error"] || 0)) / node.budget[k]));
     const x = d3.scaleLinear().domain([0, most]).range([m.l, W - m.r]);

@@ -15,7 +15,7 @@
 
   function draw(part, name, actors) {
     const frames = d3.max(actors, a => a.spans.length) || 0, end = d3.max(actors, a => d3.max(a.spans, s => s[1])) || 1;
-    const W = 1030, step = 18, m = {l: 250, r: 20, t: 6, b: 38}, H = actors.length * step + m.t + m.b;
+    const W = 1030, step = 18, m = {l: gutter(actors.map(a => a.name)), r: 20, t: 6, b: 38}, H = actors.length * step + m.t + m.b;
     const x = d3.scaleLinear().domain([0, end]).range([m.l, W - m.r]);
     const svg = figure(part, W, H, `timeline of ${name}`);
     bottomAxis(svg, x, H, m, "cycles");

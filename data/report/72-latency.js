@@ -38,7 +38,7 @@
   leading(part, rows, r => r.cycles, "layers", draw);
 
   function draw(part, rows) {
-    const W = 1030, step = 20, m = {l: 250, r: 170, t: 4, b: 8}, H = rows.length * step + m.t + m.b;
+    const W = 1030, step = 20, m = {l: gutter(rows.map(r => r.name)), r: 170, t: 4, b: 8}, H = rows.length * step + m.t + m.b;
     const x = d3.scaleLinear().domain([0, d3.max(rows, r => r.cycles) || 1]).range([m.l, W - m.r]);
     const svg = figure(part, W, H, "latency by layer");
     rows.forEach((r, k) => {
