@@ -145,11 +145,15 @@ double HostParty::throughputPerS() const {
   int64_t period = 1;
   for (const PlannedNode &node : plan.nodes)
     period = std::lcm(period, node.replica.count);
-  size_t distances = completed.empty() ? 0 : completed.size() - 1;
+  const size_t distances = completed.empty() ? 0 : completed.size() - 1;
+  const auto group = size_t(period);
   size_t used = std::max(kDistances, distances / 2);
-  used = (used + size_t(period) - 1) / size_t(period) * size_t(period);
-  if (distances < used)
-    return 0;
-  return double(used) * 1e12 /
-         double(completed[distances] - completed[distances - used]);
+  used = (used + group - 1) / group * group;
+  // After a loss, many results may arrive in one datagram: a mean takes more.
+  for (; used <= distances; used += group)
+    if (Picoseconds taken =
+            completed[distances] - completed[distances - used];
+        taken > 0)
+      return double(used) * 1e12 / double(taken);
+  return 0;
 }

@@ -129,6 +129,19 @@ int64_t linkStreamCycles(int64_t words, int64_t streamBits) {
 
 int64_t linkReceiveCycles() { return kReceiveStages; }
 
+/// Logic is measured with six-input LUTs; with four inputs it takes half as
+/// many again.
+static double lutsFor(const CostContext &context) {
+  return context.lutInputs >= 6 ? 1 : 1.55;
+}
+
+Resources guardsCost(size_t ports, const CostContext &context) {
+  Resources r;
+  r.lut() = double(ports) * lutsFor(context) * 115;
+  r.ff() = double(ports) * 94;
+  return r;
+}
+
 Resources endpointCost(const LinkEndpoint &endpoint,
                        const CostContext &context) {
   Resources r;
@@ -136,8 +149,7 @@ Resources endpointCost(const LinkEndpoint &endpoint,
     return r;
   auto width = double(endpoint.streamBits);
   bool parts = endpoint.streamBits < 64; // beats that form a word
-  // Measured with six-input LUTs; with four inputs it takes half as many again.
-  double luts = context.lutInputs >= 6 ? 1 : 1.55;
+  const double luts = lutsFor(context);
   auto add = [&](double lut, double ff) {
     r.lut() += luts * lut;
     r.ff() += ff;

@@ -54,7 +54,6 @@ Cluster priced(Cluster cluster, const MemoryPrices &prices) {
     place.context.batch = prices.batch;
     place.context.ultraRows =
         place.context.hasUltra() ? prices.ultraRows : UltraRows::None;
-    place.context.isAlone = cluster.places.size() == 1 && !place.wire;
   }
   return cluster;
 }
@@ -65,10 +64,20 @@ static bool mayBatch(func::FuncOp network) {
   return flow::keptBy(network).empty();
 }
 
-/// Whether weights can be read from an off-chip memory.
+/// Whether weights can be read from an off-chip memory somewhere.
 static bool mayStream(const Cluster &cluster) {
-  return cluster.places.size() == 1 && !cluster.places[0].wire &&
-         cluster.places[0].context.mayLoad();
+  return llvm::any_of(cluster.places, [](const ClusterPlace &place) {
+    return place.context.mayLoad();
+  });
+}
+
+/// The banks of the first memory that has the most.
+static int64_t mostBanks(const Cluster &cluster) {
+  int64_t most = 0;
+  for (const ClusterPlace &place : cluster.places)
+    if (place.context.mayLoad())
+      most = std::max(most, place.context.memories[0].banks);
+  return most;
 }
 
 /// Whether a device has UltraRAM.
@@ -80,10 +89,9 @@ static bool hasUltra(const Cluster &cluster) {
 
 /// Whether there is UltraRAM, and a way to fill it.
 static bool mayUseUltra(const Cluster &cluster) {
-  if (cluster.places.size() != 1 || cluster.places[0].wire)
-    return false;
-  const DeviceContext &device = cluster.places[0].context;
-  return device.mayLoad() && device.hasUltra();
+  return llvm::any_of(cluster.places, [](const ClusterPlace &place) {
+    return place.context.mayLoad() && place.context.hasUltra();
+  });
 }
 
 /// The bits of the constants of a network's operations.
@@ -365,8 +373,7 @@ LogicalResult Pricing::relieve(MemoryPrices &prices) {
   // Readers that take turns at few banks wait longer than the solver counts:
   // there only what is used once a frame is streamed, if that is enough.
   constexpr int64_t kBanks = 4;
-  if (fitsNothing() && mayStream(cluster) &&
-      cluster.places[0].context.memories[0].banks >= kBanks)
+  if (fitsNothing() && mayStream(cluster) && mostBanks(cluster) >= kBanks)
     return success();
   // What the chip cannot hold, and what is used once a frame anyway.
   if ((!fitsNothing() && !lacking.blocks) || !mayStream(cluster) ||
@@ -403,10 +410,9 @@ LogicalResult Pricing::buildPromising() {
 /// (too few) and 32 (enough).
 FailureOr<std::optional<Result>> Pricing::withAnyHome(const MemoryPrices &usual,
                                                       double &promise) {
-  constexpr unsigned kBanks = 8;
+  constexpr int64_t kBanks = 8;
   if (goal.kind != Goal::Kind::MaxThroughput || !mayStream(cluster) ||
-      !mayUseUltra(cluster) ||
-      cluster.places[0].context.memories[0].banks < kBanks ||
+      !mayUseUltra(cluster) || mostBanks(cluster) < kBanks ||
       !fillsMemories(network, cluster))
     return std::optional<Result>();
   MemoryPrices prices = usual;
@@ -496,6 +502,7 @@ LogicalResult Pricing::batch(Result &result) {
                       (goal.throughput > 0 && !result.meetsGoal);
   if (!isRate || result.streaming == Streaming::None || !result.fits ||
       result.limit.kind != Limit::Kind::Bandwidth || !mayBatch(network) ||
+      cluster.places.size() != 1 || cluster.places[0].wire ||
       result.batch >= kMost)
     return success();
   // Batched plans are slow to simulate and have a higher latency: one is tried

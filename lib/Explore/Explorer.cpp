@@ -181,8 +181,8 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   if (open.places.size() > 1) {
     Limit cuts{Limit::Kind::Cuts};
     if (isLarge(open))
-      cuts.resource =
-          gen::kResourceNames[scarcest(overrun.need, overrun.budget).first];
+      cuts.resource = nameOf(scarcest(overrun.need, overrun.budget).first,
+                             open.kinds[0]);
     return cuts;
   }
   return {open.places[0].dies.count() > 1 ? Limit::Kind::Dies

@@ -39,7 +39,6 @@ static std::vector<DeviceContext> devicesFor(const Goal &goal,
       DeviceContext &device =
           devices.emplace_back(std::move(allowed.places[0].context));
       device.cost.lutsOfABlock = price;
-      device.isAlone = !allowed.places[0].wire;
       if (device.hasUltra())
         device.ultraRows = UltraRows::Also;
       if (!device.mayLoad())

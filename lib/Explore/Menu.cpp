@@ -169,7 +169,8 @@ static std::string keysLike(const Steering::Pin &pin,
 
 /// Whether only a device with an off-chip memory is offered a pinned option.
 bool Menu::lacksMemory(const Steering::Pin &pin, ArrayRef<int> stages) const {
-  return !devices[0]->mayLoad() && llvm::any_of(stages, [&](int s) {
+  auto mayLoad = [](const auto &device) { return device->mayLoad(); };
+  return llvm::none_of(devices, mayLoad) && llvm::any_of(stages, [&](int s) {
     return needsMemory(pin, order[s], *devices[0]);
   });
 }
@@ -261,7 +262,7 @@ std::string Menu::whyNot(WeightHome home) {
 }
 
 std::string Menu::remedyFor(WeightHome home) const {
-  if (!devices[0]->mayLoad())
+  if (llvm::none_of(devices, [](const auto &d) { return d->mayLoad(); }))
     return "a design reads them from a memory outside the chip, which a single "
            "device must have: 'rhizome targets' lists them";
   return "convolutions and dense layers may have such weights";

@@ -90,7 +90,6 @@ static void open(MemoryPrices &prices, ArrayRef<Offer> offers) {
 
 bool needsMemory(const Steering::Pin &pin, Operation *op,
                  DeviceContext device) {
-  device.isAlone = true;
   if (device.memories.empty()) {
     Memory &memory = device.memories.emplace_back();
     memory.name = "memory";

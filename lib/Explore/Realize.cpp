@@ -286,6 +286,15 @@ std::optional<std::string> Realizer::memoryThatBinds(size_t n,
   return std::nullopt;
 }
 
+/// The ports through which a design reaches memories outside the chip.
+static size_t memoryPortsOf(flow::DesignOp design) {
+  std::set<std::pair<std::string, int64_t>> ports;
+  for (auto op : design.getBody().getOps<flow::ActorOp>())
+    for (flow::BankAttr bank : op.getBanks())
+      ports.insert({bank.getMemory().str(), bank.getBank()});
+  return ports.size();
+}
+
 /// The endpoints' resources, at this rate of the whole.
 void Realizer::addEndpoints(double seconds) {
   for (size_t n = 0; n < result.nodes.size(); ++n) {
@@ -297,6 +306,9 @@ void Realizer::addEndpoints(double seconds) {
     for (size_t k = 0; k < node.resources.amount.size(); ++k)
       node.resources.amount[k] -= node.endpoint.amount[k];
     node.endpoint = problem.glue->endpoint(place, ends[n]).resources;
+    node.endpoint += gen::guardsCost(
+        memoryPortsOf(node.design),
+        posed.cluster.places[node.place].context.cost);
     node.resources += node.endpoint;
   }
 }

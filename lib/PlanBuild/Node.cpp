@@ -59,18 +59,21 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
     c.ackTicks = gen::linkAckTicks(channel, endpoint.clockMhz);
     options.channels.push_back(c);
   }
+  for (const MemoryPort &port : node.memoryPorts)
+    options.memories.push_back({port.port, int64_t(port.dataWidth)});
   return options;
 }
 
 llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
                          ModuleOp holder) {
-  // Its endpoint resets the design when a client restarts, and beats that
-  // were requested before would arrive after that.
-  if (!node.memoryPorts.empty())
-    return llvm::createStringError(
-        "node '%s' reads a memory outside the chip ('%s'), which a node on a "
-        "link cannot do yet; compile for one device without links",
-        node.name.c_str(), node.memoryPorts[0].memory.c_str());
+  // Its endpoint resets the design when a client restarts, in the middle of
+  // what it writes.
+  for (const MemoryPort &port : node.memoryPorts)
+    if (port.writes())
+      return llvm::createStringError(
+          "node '%s' has a FIFO in a memory outside the chip ('%s'), which a "
+          "node on a link cannot have; compile for one device without links",
+          node.name.c_str(), port.memory.c_str());
   rtl::ModuleOp top =
       buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
   holder->setAttr(marks::kTop, top.getSymNameAttr());

@@ -20,6 +20,7 @@ private:
   void shared();
   void receiver(size_t index);
   void transmitter(size_t index);
+  void memoryPort(const EndpointMemory &memory);
   void inputPort(int64_t port, const std::vector<size_t> &channels);
   void outputPort(int64_t port, const std::vector<size_t> &channels);
   std::string configured(size_t index, const char *what) const {
@@ -275,6 +276,31 @@ void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
   }
 }
 
+/// What rhz_top has asked for when it is reset comes after that.
+void NodeTop::memoryPort(const EndpointMemory &memory) {
+  const std::string &p = memory.port, top = "top_" + p;
+  instance("u_guard_" + p, "rhz_mem_guard", {{"Width", memory.bits}},
+           {{"clk_i", "clk_i"},
+            {"rst_ni", "rst_ni"},
+            {"clear_ni", "clear_n"},
+            {"s_axi_arvalid", top + "_arvalid"},
+            {"s_axi_araddr", top + "_araddr"},
+            {"s_axi_arlen", top + "_arlen"},
+            {"s_axi_rready", top + "_rready"},
+            {"m_axi_arready", p + "_arready"},
+            {"m_axi_rvalid", p + "_rvalid"},
+            {"m_axi_rdata", p + "_rdata"},
+            {"m_axi_rlast", p + "_rlast"}},
+           {{"s_axi_arready", top + "_arready", 1},
+            {"s_axi_rvalid", top + "_rvalid", 1},
+            {"s_axi_rdata", top + "_rdata", memory.bits},
+            {"s_axi_rlast", top + "_rlast", 1},
+            {"m_axi_arvalid", p + "_arvalid", 1},
+            {"m_axi_araddr", p + "_araddr", 64},
+            {"m_axi_arlen", p + "_arlen", 8},
+            {"m_axi_rready", p + "_rready", 1}});
+}
+
 rtl::ModuleOp NodeTop::run() {
   int64_t width = o.streamBits;
   addInput("clk_i", 1);
@@ -286,9 +312,18 @@ rtl::ModuleOp NodeTop::run() {
   addInput("s_link_tvalid", 1);
   addInput("s_link_tlast", 1);
   addInput("m_link_tready", 1);
+  for (const EndpointMemory &memory : o.memories) {
+    addInput(memory.port + "_arready", 1);
+    addInput(memory.port + "_rvalid", 1);
+    addInput(memory.port + "_rdata", memory.bits);
+    addInput(memory.port + "_rlast", 1);
+  }
   for (const char *name : {"s_link_tready", "m_link_tdata", "m_link_tkeep",
                            "m_link_tvalid", "m_link_tlast", "m_link_tdest"})
     addOutput(name);
+  for (const EndpointMemory &memory : o.memories)
+    for (const char *signal : {"_arvalid", "_araddr", "_arlen", "_rready"})
+      addOutput(memory.port + signal);
   rtl::ModuleOp module = begin(
       "rhz_node",
       "rhz_top and its link endpoint. Constant inputs: the node's address, "
@@ -319,7 +354,18 @@ rtl::ModuleOp NodeTop::run() {
     topOut.push_back({name + "_tvalid", name + "_tvalid", 1});
     topOut.push_back({name + "_tlast", name + "_tlast", 1});
   }
+  for (const EndpointMemory &memory : o.memories) {
+    const std::string &p = memory.port, top = "top_" + p;
+    for (const char *signal : {"_arready", "_rvalid", "_rdata", "_rlast"})
+      topIn.push_back({p + signal, top + signal});
+    topOut.push_back({p + "_arvalid", top + "_arvalid", 1});
+    topOut.push_back({p + "_araddr", top + "_araddr", 64});
+    topOut.push_back({p + "_arlen", top + "_arlen", 8});
+    topOut.push_back({p + "_rready", top + "_rready", 1});
+  }
   instance("u_top", "rhz_top", {}, topIn, topOut);
+  for (const EndpointMemory &memory : o.memories)
+    memoryPort(memory);
   for (auto [i, c] : llvm::enumerate(o.channels))
     if (!c.transmit)
       receiver(i);

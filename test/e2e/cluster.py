@@ -227,6 +227,19 @@ def line_rate(suite):
                     "a single request takes less than 30 us")
 
 
+def memories(suite):
+    """Two nodes whose weights are in their memories: read for every frame, and
+    loaded at the start."""
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n  conv3: {cut: before}\n")
+    for home in "streamed", "resident":
+        promised(suite, "digits_qdq_int8", "ku060x2", "max-throughput", 24,
+                 "--weights", home, "--steer", steer)
+        package = suite.work / "ku060x2.rhz"
+        exact(suite, simulate(suite, package, "-n", "30", "--loss", "0.05",
+                              "--reorder", "0.1"), f"{home}, with losses")
+
+
 def small_frames(suite):
     """Frames of a few words, of which many share a datagram: a sender that waits
     for an acknowledgement fills one instead of sending several short ones. Those

@@ -106,6 +106,7 @@ SUITES = {
     "cluster-death": cluster.death,
     "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
+    "cluster-memories": cluster.memories,
     "cluster-small-frames": cluster.small_frames,
     "cluster-saturated": cluster.saturated,
     "cluster-host-port": cluster.host_port,
@@ -117,6 +118,7 @@ SUITES = {
     "nodes": nodes.loopback,
     "nodes-client": nodes.generated_client,
     "nodes-key": nodes.with_key,
+    "nodes-memories": nodes.with_memories,
     "nodes-namespaces": nodes.in_namespaces,
     "nodes-failover": nodes.failover,
     "soak": soak.soak,

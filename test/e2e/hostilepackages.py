@@ -23,7 +23,7 @@ PROGRAMS = re.compile(
     r"iverilog|ivl|ivlpp|vvp|yosys|(yosys|berkeley)-abc|yosys-filterlib|"
     r"nextpnr-ice40|"
     r"icepack|iceunpack|icebox_vlog|python3(\.\d+)?|env|uname|echo|mkdir|rm|cp|"
-    r"mv|cat|touch|test|true|tclsh\S*|tool\.sh|vivado)$")
+    r"mv|cat|touch|test|true|basename|dirname|tclsh\S*|tool\.sh|vivado)$")
 COMMANDS = (
     ("simulate", "-n", 1, "--four-state"), ("simulate", "-n", 1),
     ("simulate", "-n", 1, "--four-state"),
@@ -142,9 +142,10 @@ class Maker:
         line = "".join(self.random.choice("\f\v\r\x85\xa0\0\x1a")
                        if c == " " and self.random.random() < 0.05 else c
                        for c in lines[label])
-        which = self.random.randrange(
-            len(list(self.package.rtl.glob("rhz_*.sv"))))
-        self.package.insert(line, which)
+        count = len(list(self.package.rtl.glob("rhz_*.sv")))
+        if count == 0:  # a change before this one renamed the folder
+            return
+        self.package.insert(line, self.random.randrange(count))
         self.note("RTL", label)
 
     def results(self):

@@ -224,6 +224,35 @@ def loopback(suite):
                 f"nobody is there: {silent.message}", silent.command)
 
 
+def with_memories(suite):
+    """Two nodes in RTL that read their weights from their memories: each client
+    resets them, in the middle of the bursts that they asked for."""
+    suite.tool("verilator")
+    package = suite.work / "memories.rhz"
+    steer = suite.work / "steer.yaml"
+    steer.write_text("nodes:\n  conv3: {cut: before}\n")
+    result = suite.compile(
+        networks.ROOT / "examples/digits/digits_qdq_int8.onnx", (),
+        "max-throughput", package, "--cluster", "ku060x2", "--weights",
+        "streamed", "--steer", steer)
+    if not suite.check(result.status == 0, f"compiles {result.message[-200:]}",
+                       result.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    for node in plan["nodes"]:
+        suite.check(any(port["bytes_per_frame"] > 0
+                        for port in node["ports"]["memory"]),
+                    f"{node['name']} reads its memory")
+    base = 20000 + os.getpid() % 20000
+    places = {node["name"]: f"127.0.0.1:{base + node['address']}"
+              for node in plan["nodes"]}
+    with running([Node(suite, package, name, places, "--engine", "rtl")
+                  for name in places]):
+        for client in range(5):
+            result = suite.run("run", package, "-n", 7, "--json", *at(places))
+            check_answers(suite, result, 7, f"client {client}")
+
+
 def with_key(suite):
     """Nodes and clients that share a key: rhizome run and the generated client;
     who has another, or none, gets no answer."""

@@ -349,7 +349,9 @@ void cli::printMemories(const Plan &plan) {
         slowest = std::max(slowest, double(op.intervalCycles));
       double rate = bytes * node.predicted.throughputPerS;
       outs() << "  memory     '" << memory.name << "' of " << node.name << ": "
-             << decimal(bytes / 1e6, 2) << " MB a frame, "
+             << (bytes < 1e5 ? decimal(bytes / 1e3, 2) + " kB"
+                             : decimal(bytes / 1e6, 2) + " MB")
+             << " a frame, "
              << decimal(rate / 1e9, 2) << " GB/s of "
              << decimal(double(memory.bytesPerS) / 1e9, 1) << " ("
              << percent(rate / double(memory.bytesPerS)) << ")";

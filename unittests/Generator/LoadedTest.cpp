@@ -116,9 +116,6 @@ TEST(Loaded, IsOfferedWhereItCanBeLoaded) {
   EXPECT_EQ(homes(device), std::pair(true, true));
   device.residents = gen::Residents::Ultra;
   EXPECT_EQ(homes(device), std::pair(true, false));
-  device.isAlone = false;
-  EXPECT_EQ(homes(device), std::pair(false, false)) << "on a node of several";
-  device.isAlone = true;
   device.residents = gen::Residents::None;
   EXPECT_EQ(homes(device), std::pair(false, false)) << "not asked for";
 }

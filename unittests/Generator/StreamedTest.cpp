@@ -284,9 +284,6 @@ TEST(Streamed, IsOfferedWhereItIsAllowed) {
   EXPECT_EQ(streamed(device), Nodes({"conv", "dense"}));
   device.streaming = gen::Streaming::Once;
   EXPECT_EQ(streamed(device), Nodes({"dense"})) << "one use per frame";
-  device.isAlone = false;
-  EXPECT_EQ(streamed(device), Nodes()) << "on a node of several";
-  device.isAlone = true;
   device.streaming = gen::Streaming::None;
   EXPECT_EQ(streamed(device), Nodes()) << "not asked for";
 }

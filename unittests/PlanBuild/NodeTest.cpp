@@ -119,18 +119,19 @@ void expectRuns(const std::string &command, const std::string &dir) {
       << folder.read("log.txt");
 }
 
-TEST(NodeTop, RefusesMemoriesOutsideTheChip) {
+TEST(NodeTop, RefusesToWriteMemoriesOutsideTheChip) {
   TestFolder folder;
   mlir::MLIRContext context;
   Plan plan = planOf(64, Medium::Kind::Udp);
   PlannedNode node = plan.nodes[2];
   node.memories = {{"ddr4", 1, 19200000000, 90, 14, 7800, 350}};
-  node.memoryPorts = {{"m_axi_ddr4_0", "ddr4", 0, 64, 4096}};
+  node.memoryPorts = {{"m_axi_ddr4_0", "ddr4", 0, 64, 4096, 0, 4096}};
   auto writer = PackageWriter::create(folder.path("p.rhz"));
   ASSERT_TRUE(bool(writer)) << llvm::toString(writer.takeError());
   EXPECT_EQ(llvm::toString(writeNodeTop(**writer, plan, node, context)),
-            "node 'c' reads a memory outside the chip ('ddr4'), which a node "
-            "on a link cannot do yet; compile for one device without links");
+            "node 'c' has a FIFO in a memory outside the chip ('ddr4'), which "
+            "a node on a link cannot have; compile for one device without "
+            "links");
 }
 } // namespace
 

@@ -71,7 +71,10 @@ int64_t linkStreamCycles(int64_t words, int64_t streamBits);
 int64_t linkTransmitCycles(int64_t words, int64_t streamBits);
 int64_t linkReceiveCycles();
 
-/// The resources of the endpoint: everything in rhz_node except rhz_top.
+/// The resources of the endpoint: everything in rhz_node except rhz_top and
+/// the guards of its memory ports.
 Resources endpointCost(const LinkEndpoint &endpoint,
                        const CostContext &context);
+/// The resources of so many guards.
+Resources guardsCost(size_t ports, const CostContext &context);
 } // namespace rhizome::gen

@@ -50,11 +50,8 @@ struct DeviceContext {
   /// read once.
   int64_t batch = 1;
   UltraRows ultraRows = UltraRows::None;
-  /// Whether this is a single device without links, so that it may load
-  /// memories.
-  bool isAlone = true;
 
-  bool mayLoad() const { return isAlone && !memories.empty(); }
+  bool mayLoad() const { return !memories.empty(); }
   bool hasUltra() const {
     auto ultras = budget.find("uram");
     return ultras != budget.end() && ultras->second > 0;

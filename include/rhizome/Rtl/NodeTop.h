@@ -17,16 +17,24 @@ struct EndpointChannel {
   int64_t waitTicks = 200, ackTicks = 40; ///< of 16 cycles
 };
 
+/// A port of rhz_top to a memory outside the chip, which is read.
+struct EndpointMemory {
+  std::string port; ///< "m_axi_ddr4_0"
+  int64_t bits = 64;
+};
+
 struct EndpointOptions {
   int64_t streamBits = 64;
   int64_t inputs = 1, outputs = 1; ///< of rhz_top
   /// Receiving channels by port, then transmitting ones by port.
   std::vector<EndpointChannel> channels;
+  std::vector<EndpointMemory> memories;
 };
 
 /// Adds `rtl.module @rhz_node` at the end of `parent`: an instance of
-/// @rhz_top, and the link endpoint between its streams and the shell's:
-/// docs/spec/link.md, "The endpoint in hardware".
+/// @rhz_top, the link endpoint between its streams and the shell's
+/// (docs/spec/link.md, "The endpoint in hardware"), and a guard between each of
+/// its memory ports and the shell's: the endpoint resets rhz_top alone.
 rtl::ModuleOp buildNodeTop(const EndpointOptions &options,
                            mlir::ModuleOp parent);
 } // namespace rhizome

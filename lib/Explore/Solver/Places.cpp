@@ -67,16 +67,21 @@ std::pair<size_t, double> scarcest(const Resources &need,
   return worst;
 }
 
+std::string nameOf(size_t resource, const Kind &kind) {
+  return resource >= gen::memoryKind(0)
+             ? kind.memories[resource - gen::memoryKind(0)]
+             : gen::kResourceNames[resource];
+}
+
 Limit exceeded(const Resources &need, const Resources &budget,
                const Kind &kind) {
   Limit limit;
   auto [worst, share] = scarcest(need, budget);
   if (share <= 1)
     return limit;
-  bool isMemory = worst >= gen::memoryKind(0);
+  const bool isMemory = worst >= gen::memoryKind(0);
   limit.kind = isMemory ? Limit::Kind::Bandwidth : Limit::Kind::Resource;
-  limit.resource = isMemory ? kind.memories[worst - gen::memoryKind(0)]
-                            : gen::kResourceNames[worst];
+  limit.resource = nameOf(worst, kind);
   limit.needed = need.amount[worst];
   limit.available = budget.amount[worst];
   return limit;

@@ -274,6 +274,8 @@ double aloneSeconds(const Problem &problem, int stage);
 /// The least resources that such stages need on the place that they fit best.
 Limit whyNotAlone(const Problem &problem, int stage);
 
+/// "bram", or the name of a memory of such a device.
+std::string nameOf(size_t resource, const Kind &kind);
 /// The resource of whose budget `need` is the largest share, and that share.
 std::pair<size_t, double> scarcest(const gen::Resources &need,
                                    const gen::Resources &budget);
