@@ -151,8 +151,7 @@ double HostParty::throughputPerS() const {
   used = (used + group - 1) / group * group;
   // After a loss, many results may arrive in one datagram: a mean takes more.
   for (; used <= distances; used += group)
-    if (Picoseconds taken =
-            completed[distances] - completed[distances - used];
+    if (Picoseconds taken = completed[distances] - completed[distances - used];
         taken > 0)
       return double(used) * 1e12 / double(taken);
   return 0;

@@ -198,9 +198,9 @@ namespace {
 class Attempt {
 public:
   Attempt(func::FuncOp network, const Goal &goal, const Cluster &cluster,
-          const Steering &steering, const MemoryPrices &prices)
+          const Steering &steering, const MemoryPrices &prices, Spent &spent)
       : prices(prices), goal(goal), places(priced(cluster, prices)),
-        sharing(network, goal, places, steering) {}
+        sharing(network, goal, places, steering, spent) {}
 
   const MemoryPrices prices;
 
@@ -278,8 +278,11 @@ private:
   double fewest = INFINITY;      ///< then: seconds that no plan falls below
   Lacking lacking;               ///< of the same
 
-  std::unique_ptr<Attempt> attempt(const MemoryPrices &prices) const {
-    return std::make_unique<Attempt>(network, goal, cluster, steering, prices);
+  Spent spent;
+
+  std::unique_ptr<Attempt> attempt(const MemoryPrices &prices) {
+    return std::make_unique<Attempt>(network, goal, cluster, steering, prices,
+                                     spent);
   }
   /// Whether there is always something better to want.
   bool isOpen() const {
@@ -549,7 +552,7 @@ FailureOr<Result> Pricing::run(double below) {
   Goal rest = goal;
   rest.usesRest = true;
   auto quicker =
-      Attempt(network, rest, cluster, steering, pricesOf(*result)).run();
+      Attempt(network, rest, cluster, steering, pricesOf(*result), spent).run();
   if (failed(quicker))
     return failure();
   keepBetter(*result, std::move(*quicker), goal);

@@ -181,8 +181,8 @@ Limit Explorer::limitAt(double seconds, const Limits &limits) {
   if (open.places.size() > 1) {
     Limit cuts{Limit::Kind::Cuts};
     if (isLarge(open))
-      cuts.resource = nameOf(scarcest(overrun.need, overrun.budget).first,
-                             open.kinds[0]);
+      cuts.resource =
+          nameOf(scarcest(overrun.need, overrun.budget).first, open.kinds[0]);
     return cuts;
   }
   return {open.places[0].dies.count() > 1 ? Limit::Kind::Dies
@@ -211,9 +211,9 @@ static int64_t firingsOf(const Result &result, bool ofSimulated = false) {
 }
 
 bool Explorer::isTimed(const Built &built) const {
-  constexpr int64_t kLong = 20'000'000; // firings
-  return built.holds || buildsNearest || problem().places.size() > 1 ||
-         built.firings < kLong;
+  constexpr int64_t kLong = 20'000'000, kLongOfSeveral = 10 * kLong; // firings
+  return built.holds || buildsNearest ||
+         built.firings < (problem().places.size() > 1 ? kLongOfSeveral : kLong);
 }
 
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
@@ -222,7 +222,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   // those with many, and none beyond what takes too long in all.
   constexpr int kAttempts = 12, kFewestRuns = 3;
   constexpr int64_t kFirings = 250'000'000, kMostFirings = 800'000'000;
-  int64_t spent = 0;
+  int64_t spent = 0; // here
   int runs = 0;
   std::optional<Built> last;
   std::optional<Proposal> moved;
@@ -245,8 +245,8 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     trial.isFirst = true;
     trial.waits = waits;
     trial.spillsDies = spillsDies;
-    trial.mostFirings = kMostFirings - spent;
-    trial.hasRun = runs > 0;
+    trial.mostFirings = kMostFirings - spentInAll.firings;
+    trial.hasRun = spentInAll.firings > 0;
     auto result = realize(posed, *proposal, trial);
     if (failed(result))
       return failure();
@@ -262,6 +262,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     last = Built{std::move(*proposal), std::move(*result), fits && isSized,
                  firings};
     spent += simulated;
+    spentInAll.firings += simulated;
     runs += simulated > 0;
     if (fits || (simulated > 0 && runs >= kFewestRuns && spent > kFirings))
       break;
@@ -343,13 +344,16 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
   };
   // Simulating a plan that cannot be built may take longer than everything
   // else.
+  constexpr int64_t kLong = 200'000'000; // firings
   FailureOr<Result> result = failure();
+  bool isBuilt = buildsNearest;
   if (!buildsNearest) {
     result = outline(posed, proposal);
     if (failed(result))
       return failure();
+    isBuilt = excess(*result).isNone() && firingsOf(*result) < kLong;
   }
-  if (buildsNearest || excess(*result).isNone()) {
+  if (isBuilt) {
     if (succeeded(result))
       erase(*result);
     result = realize(posed, proposal);
@@ -359,7 +363,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
   result->limit = contradiction(posed.problems);
   // Built, it may take less than the offers say. It was found without pins, and
   // lies on no dies.
-  result->meetsGoal = result->limit.isNone() && holds(*result) &&
+  result->meetsGoal = isBuilt && result->limit.isNone() && holds(*result) &&
                       problem().places[0].dies.count() < 2 &&
                       llvm::none_of(
                           problem().stages,

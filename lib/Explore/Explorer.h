@@ -12,11 +12,16 @@ struct Prospect {
   int64_t nodes = 0;
 };
 
+/// What an exploration has taken so far.
+struct Spent {
+  int64_t firings = 0; ///< of the frames that were simulated to size plans
+};
+
 class Explorer {
 public:
   Explorer(mlir::func::FuncOp network, const Cluster &cluster,
-           const Steering &steering, OfferCache &cache)
-      : posed(network, cluster, steering, cache) {}
+           const Steering &steering, OfferCache &cache, Spent &spent)
+      : posed(network, cluster, steering, cache), spentInAll(spent) {}
 
   Prospect prospect(const Goal &goal);
   /// Whether a single device may need less than that many seconds per frame.
@@ -41,6 +46,7 @@ private:
                                     ///< learned
   bool isSolved = false;
   bool buildsNearest = false; ///< see Goal
+  Spent &spentInAll;
 
   /// The best among all orders.
   std::optional<Proposal> fastest(const Limits &limits);

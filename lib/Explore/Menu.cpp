@@ -171,8 +171,8 @@ static std::string keysLike(const Steering::Pin &pin,
 bool Menu::lacksMemory(const Steering::Pin &pin, ArrayRef<int> stages) const {
   auto mayLoad = [](const auto &device) { return device->mayLoad(); };
   return llvm::none_of(devices, mayLoad) && llvm::any_of(stages, [&](int s) {
-    return needsMemory(pin, order[s], *devices[0]);
-  });
+           return needsMemory(pin, order[s], *devices[0]);
+         });
 }
 
 static size_t mostDies(const Cluster &cluster) {

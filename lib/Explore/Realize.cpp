@@ -306,9 +306,9 @@ void Realizer::addEndpoints(double seconds) {
     for (size_t k = 0; k < node.resources.amount.size(); ++k)
       node.resources.amount[k] -= node.endpoint.amount[k];
     node.endpoint = problem.glue->endpoint(place, ends[n]).resources;
-    node.endpoint += gen::guardsCost(
-        memoryPortsOf(node.design),
-        posed.cluster.places[node.place].context.cost);
+    node.endpoint +=
+        gen::guardsCost(memoryPortsOf(node.design),
+                        posed.cluster.places[node.place].context.cost);
     node.resources += node.endpoint;
   }
 }

@@ -85,8 +85,9 @@ struct Sharing::Variant {
 };
 
 Sharing::Sharing(func::FuncOp network, const Goal &goal, const Cluster &cluster,
-                 const Steering &steering)
-    : network(network), goal(goal), cluster(cluster), steering(steering) {
+                 const Steering &steering, Spent &spent)
+    : network(network), goal(goal), cluster(cluster), steering(steering),
+      spent(spent) {
   for (Operation &op : network.getBody().front())
     ops.push_back(&op);
 }
@@ -117,7 +118,7 @@ Sharing::Handle Sharing::variant(const Parts &parts, bool solves) {
       v->origins[part] = at;
   }
   v->explorer =
-      std::make_unique<Explorer>(v->function, cluster, steering, cache);
+      std::make_unique<Explorer>(v->function, cluster, steering, cache, spent);
   if (solves)
     v->prospect = v->explorer->prospect(goal);
   return v;

@@ -19,7 +19,7 @@ void keepBetter(Result &plan, Result other, const Goal &goal);
 class Sharing {
 public:
   Sharing(mlir::func::FuncOp network, const Goal &goal, const Cluster &cluster,
-          const Steering &steering);
+          const Steering &steering, Spent &spent);
   ~Sharing();
   /// The network as it is, before anything is split.
   Explorer &whole();
@@ -39,6 +39,7 @@ private:
   const Goal &goal;
   const Cluster &cluster;
   const Steering &steering;
+  Spent &spent;
   OfferCache cache;
   std::vector<mlir::Operation *> ops; ///< of the network
   Handle unsplit;                     ///< if it is known

@@ -103,7 +103,8 @@ class Attacked:
         return self
 
     def save(self):
-        (self.path / "plan.json").write_text(json.dumps(self.plan))
+        if not (self.path / "plan.json").is_fifo():
+            (self.path / "plan.json").write_text(json.dumps(self.plan))
         return self.path
 
 

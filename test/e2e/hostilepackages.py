@@ -178,11 +178,15 @@ class Maker:
                     f"all:\n\tid > {self.harm}\n")
         self.note("results", kind)
 
-    def change(self):
-        self.random.choice((self.name, self.name, self.number, self.link,
-                            self.link, self.pipe, self.ending, self.ending,
-                            self.script, self.hardware, self.hardware,
-                            self.hardware, self.results))()
+    def change(self, count):
+        """So many changes; pipes last, since others would wait at them."""
+        changes = [self.random.choice(
+            (self.name, self.name, self.number, self.link, self.link, self.pipe,
+             self.ending, self.ending, self.script, self.hardware,
+             self.hardware, self.hardware, self.results))
+                   for _ in range(count)]
+        for change in sorted(changes, key=lambda c: c == self.pipe):
+            change()
 
 
 def started(trace):
@@ -212,8 +216,7 @@ def hostile(suite, count, seed, first=0):
         source = random.Random(f"{seed}/{k}")
         package = Attacked(source.choice(bases), suite.work / "hostile.rhz")
         maker = Maker(source, package, outside)
-        for _ in range(source.randrange(1, 4)):
-            maker.change()
+        maker.change(source.randrange(1, 4))
         try:
             package.save()
         except OSError:

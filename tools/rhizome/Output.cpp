@@ -351,8 +351,7 @@ void cli::printMemories(const Plan &plan) {
       outs() << "  memory     '" << memory.name << "' of " << node.name << ": "
              << (bytes < 1e5 ? decimal(bytes / 1e3, 2) + " kB"
                              : decimal(bytes / 1e6, 2) + " MB")
-             << " a frame, "
-             << decimal(rate / 1e9, 2) << " GB/s of "
+             << " a frame, " << decimal(rate / 1e9, 2) << " GB/s of "
              << decimal(double(memory.bytesPerS) / 1e9, 1) << " ("
              << percent(rate / double(memory.bytesPerS)) << ")";
       double alone = node.clockMhz * 1e6 / slowest;
