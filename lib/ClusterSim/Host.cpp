@@ -141,10 +141,11 @@ Error HostParty::standsStill() {
 }
 
 double HostParty::throughputPerS() const {
-  // Results of replicas arrive in groups; only whole groups give a mean.
+  // Results of replicas and of batches arrive in groups; only whole groups give
+  // a mean.
   int64_t period = 1;
   for (const PlannedNode &node : plan.nodes)
-    period = std::lcm(period, node.replica.count);
+    period = std::lcm(period, node.replica.count * plan.owner(node).batch());
   const size_t distances = completed.empty() ? 0 : completed.size() - 1;
   const auto group = size_t(period);
   size_t used = std::max(kDistances, distances / 2);

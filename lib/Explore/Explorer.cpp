@@ -210,10 +210,12 @@ static int64_t firingsOf(const Result &result, bool ofSimulated = false) {
   return firings;
 }
 
+/// Firings of frames that take seconds to simulate, and some ten seconds.
+static constexpr int64_t kLong = 20'000'000, kVeryLong = 10 * kLong;
+
 bool Explorer::isTimed(const Built &built) const {
-  constexpr int64_t kLong = 20'000'000, kLongOfSeveral = 10 * kLong; // firings
   return built.holds || buildsNearest ||
-         built.firings < (problem().places.size() > 1 ? kLongOfSeveral : kLong);
+         built.firings < (problem().places.size() > 1 ? kVeryLong : kLong);
 }
 
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
@@ -344,14 +346,13 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
   };
   // Simulating a plan that cannot be built may take longer than everything
   // else.
-  constexpr int64_t kLong = 200'000'000; // firings
   FailureOr<Result> result = failure();
   bool isBuilt = buildsNearest;
   if (!buildsNearest) {
     result = outline(posed, proposal);
     if (failed(result))
       return failure();
-    isBuilt = excess(*result).isNone() && firingsOf(*result) < kLong;
+    isBuilt = excess(*result).isNone() && firingsOf(*result) < kVeryLong;
   }
   if (isBuilt) {
     if (succeeded(result))

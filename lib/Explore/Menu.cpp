@@ -263,8 +263,8 @@ std::string Menu::whyNot(WeightHome home) {
 
 std::string Menu::remedyFor(WeightHome home) const {
   if (llvm::none_of(devices, [](const auto &d) { return d->mayLoad(); }))
-    return "a design reads them from a memory outside the chip, which a single "
-           "device must have: 'rhizome targets' lists them";
+    return "a design reads them from a memory outside the chip, which a device "
+           "must have: 'rhizome targets' lists them";
   return "convolutions and dense layers may have such weights";
 }
 

@@ -418,9 +418,9 @@ LogicalResult Realizer::size(size_t n, const Trial &trial) {
                        fits};
   // Where memories have hardly a cycle to spare, no run is tried that assumes
   // that they keep up.
-  constexpr double kBusy = 0.97;
+  constexpr double kNoSpare = 0.97;
   const double share = memoryShareOf(site);
-  BufferSizing sizing(node.design, trial.waits || share > kBusy);
+  BufferSizing sizing(node.design, trial.waits || share > kNoSpare);
   auto wouldFit = [&](Resources needs) {
     needs += node.errors;
     return exceeded(needs, place.budgetFor(INFINITY), kind).isNone();

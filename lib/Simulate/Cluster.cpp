@@ -141,10 +141,15 @@ Error readOutputs(const std::string &folder, size_t frames,
 
 /// Number of frames to send at full rate: more than enough to fill all nodes.
 int64_t totalFrames(const Plan &plan, int64_t frames, bool measure) {
-  return measure
-             ? std::max(frames, kFewestFrames +
-                                    kFramesPerNode * int64_t(plan.nodes.size()))
-             : frames;
+  if (!measure)
+    return frames;
+  // Batches fill the nodes one by one, and come out in groups.
+  int64_t batch = 1;
+  for (const PlannedNode &node : plan.nodes)
+    batch = std::max(batch, plan.owner(node).batch());
+  return std::max(
+      frames,
+      batch * (kFewestFrames + kFramesPerNode * int64_t(plan.nodes.size())));
 }
 
 /// Simulated time without a result after which the run counts as hung. Where

@@ -23,7 +23,7 @@ PROGRAMS = re.compile(
     r"iverilog|ivl|ivlpp|vvp|yosys|(yosys|berkeley)-abc|yosys-filterlib|"
     r"nextpnr-ice40|"
     r"icepack|iceunpack|icebox_vlog|python3(\.\d+)?|env|uname|echo|mkdir|rm|cp|"
-    r"mv|cat|touch|test|true|basename|dirname|tclsh\S*|tool\.sh|vivado)$")
+    r"mv|cat|touch|test|true|basename|dirname|xargs|tclsh\S*|tool\.sh|vivado)$")
 COMMANDS = (
     ("simulate", "-n", 1, "--four-state"), ("simulate", "-n", 1),
     ("simulate", "-n", 1, "--four-state"),

@@ -319,7 +319,7 @@ CASES = {
         "explore {tiny} --weights conv1=streamed --device ice40-hx8k",
         "explore {tiny} --weights act1_quantize=streamed",
         "explore {tiny} --weights conv1=resident --device ice40-hx8k",
-        "explore {tiny} --weights streamed --cluster ku060x2",
+        "explore {tiny} --weights streamed --cluster ecp5-12fx4",
         "explore {tiny} --weights streamed --device ice40-hx8k"],
     "networks": [f"coverage {{m{k}}}" for k in range(len(BAD))] + [
         "coverage {m_bytes}", "compile {m_batch}"],

@@ -126,7 +126,7 @@ def refusals(suite, package):
     refused("is not a home of weights", "--device", ULTRA, "--weights", "disk")
     refused("a memory outside the chip", "--device", "lfe5u-85f", "--weights",
             "resident")
-    refused("a memory outside the chip", "--cluster", "ku060x2", "--weights",
+    refused("a memory outside the chip", "--cluster", "ecp5-12fx4", "--weights",
             "resident")
     refused("the network has no such node", "--device", ULTRA, "--weights",
             "nowhere=resident")
@@ -280,11 +280,24 @@ def batches(suite):
     places = sum(a["config"]["Places"] for a in node if "Patience" in a["config"])
     suite.check(places == 5 * 2 * 4 and "under full load each is on its way for "
                 "up to " in built.out, f"batches: {places} places: {built.out}")
-    # Nodes of a cluster read no weights.
-    result = suite.run("explore", model, "--cluster", "hbm4", "--steer", steer)
-    suite.check(result.status == 1 and "which a single device must have"
-                in result.err, f"batches: in a cluster: {result.message}",
-                result.command)
+    # On a node with a link, if a steering file asks for them.
+    linked = suite.work / "linked.rhz"
+    result = suite.run("compile", model, "--cluster", f"{BLOCK}:1@udp-10g",
+                       "--steer", steer, "-o", linked)
+    suite.check(result.status == 0 and "up to 4 frames" in result.out,
+                f"batches: on a link {result.message}", result.command)
+    for frames in (1, 3, 9):
+        result = suite.run("simulate", linked, "--level", "cluster", "-n",
+                           frames, "--json")
+        suite.check((result.json or {}).get("mismatches") == 0,
+                    f"batches: {frames} frames over a link "
+                    f"{result.message if result.status else ''}",
+                    result.command)
+    measured = (result.json or {}).get("measured", {}).get("throughput_per_s", 0)
+    promised = json.loads((linked / "plan.json").read_text())["predicted"][
+        "throughput_per_s"]
+    suite.check(abs(measured / promised - 1) < 0.03,
+                f"batches: {measured:.0f}/s over a link, {promised:.0f} promised")
 
 
 def requests(suite, package):

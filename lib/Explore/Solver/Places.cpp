@@ -68,9 +68,11 @@ std::pair<size_t, double> scarcest(const Resources &need,
 }
 
 std::string nameOf(size_t resource, const Kind &kind) {
-  return resource >= gen::memoryKind(0)
-             ? kind.memories[resource - gen::memoryKind(0)]
-             : gen::kResourceNames[resource];
+  if (resource < gen::memoryKind(0))
+    return gen::kResourceNames[resource];
+  // Of several kinds of devices, this one may have fewer.
+  const size_t memory = resource - gen::memoryKind(0);
+  return memory < kind.memories.size() ? kind.memories[memory] : "memory";
 }
 
 Limit exceeded(const Resources &need, const Resources &budget,
