@@ -224,6 +224,9 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   // those with many, and none beyond what takes too long in all.
   constexpr int kAttempts = 12, kFewestRuns = 3;
   constexpr int64_t kFirings = 250'000'000, kMostFirings = 800'000'000;
+  // To solve for several devices takes as long.
+  const int64_t most =
+      problem().places.size() > 1 ? kMostFirings / 2 : kMostFirings;
   int64_t spent = 0; // here
   int runs = 0;
   std::optional<Built> last;
@@ -247,7 +250,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     trial.isFirst = true;
     trial.waits = waits;
     trial.spillsDies = spillsDies;
-    trial.mostFirings = kMostFirings - spentInAll.firings;
+    trial.mostFirings = most - spentInAll.firings;
     trial.hasRun = spentInAll.firings > 0;
     auto result = realize(posed, *proposal, trial);
     if (failed(result))

@@ -7,6 +7,20 @@ using namespace mlir;
 
 namespace rhizome {
 namespace {
+/// A signal of a port that reads a memory: AXI4's channels AR and R.
+struct ReadSignal {
+  const char *name;
+  bool isRequest; ///< from the design to the memory
+  int64_t bits;   ///< 0: those of the data
+  int64_t bitsOf(const EndpointMemory &memory) const {
+    return bits ? bits : memory.bits;
+  }
+};
+constexpr ReadSignal kReadSignals[] = {
+    {"_arvalid", true, 1}, {"_arready", false, 1}, {"_araddr", true, 64},
+    {"_arlen", true, 8},   {"_rvalid", false, 1},  {"_rready", true, 1},
+    {"_rdata", false, 0},  {"_rlast", false, 1}};
+
 class NodeTop : rtl::Wiring {
 public:
   NodeTop(const EndpointOptions &options, OpBuilder &builder, ModuleOp parent)
@@ -278,27 +292,20 @@ void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
 
 /// What rhz_top has asked for when it is reset comes after that.
 void NodeTop::memoryPort(const EndpointMemory &memory) {
-  const std::string &p = memory.port, top = "top_" + p;
-  instance("u_guard_" + p, "rhz_mem_guard", {{"Width", memory.bits}},
-           {{"clk_i", "clk_i"},
-            {"rst_ni", "rst_ni"},
-            {"clear_ni", "clear_n"},
-            {"s_axi_arvalid", top + "_arvalid"},
-            {"s_axi_araddr", top + "_araddr"},
-            {"s_axi_arlen", top + "_arlen"},
-            {"s_axi_rready", top + "_rready"},
-            {"m_axi_arready", p + "_arready"},
-            {"m_axi_rvalid", p + "_rvalid"},
-            {"m_axi_rdata", p + "_rdata"},
-            {"m_axi_rlast", p + "_rlast"}},
-           {{"s_axi_arready", top + "_arready", 1},
-            {"s_axi_rvalid", top + "_rvalid", 1},
-            {"s_axi_rdata", top + "_rdata", memory.bits},
-            {"s_axi_rlast", top + "_rlast", 1},
-            {"m_axi_arvalid", p + "_arvalid", 1},
-            {"m_axi_araddr", p + "_araddr", 64},
-            {"m_axi_arlen", p + "_arlen", 8},
-            {"m_axi_rready", p + "_rready", 1}});
+  const std::string &port = memory.port;
+  Ports in = {
+      {"clk_i", "clk_i"}, {"rst_ni", "rst_ni"}, {"clear_ni", "clear_n"}};
+  Outputs out;
+  for (const ReadSignal &signal : kReadSignals) {
+    const std::string name = signal.name, inner = "top_" + port + name;
+    const int64_t bits = signal.bitsOf(memory);
+    in.push_back({(signal.isRequest ? "s_axi" : "m_axi") + name,
+                  signal.isRequest ? inner : port + name});
+    out.push_back({(signal.isRequest ? "m_axi" : "s_axi") + name,
+                   signal.isRequest ? port + name : inner, bits});
+  }
+  instance("u_guard_" + port, "rhz_mem_guard", {{"Width", memory.bits}}, in,
+           out);
 }
 
 rtl::ModuleOp NodeTop::run() {
@@ -312,18 +319,17 @@ rtl::ModuleOp NodeTop::run() {
   addInput("s_link_tvalid", 1);
   addInput("s_link_tlast", 1);
   addInput("m_link_tready", 1);
-  for (const EndpointMemory &memory : o.memories) {
-    addInput(memory.port + "_arready", 1);
-    addInput(memory.port + "_rvalid", 1);
-    addInput(memory.port + "_rdata", memory.bits);
-    addInput(memory.port + "_rlast", 1);
-  }
+  for (const EndpointMemory &memory : o.memories)
+    for (const ReadSignal &signal : kReadSignals)
+      if (!signal.isRequest)
+        addInput(memory.port + signal.name, signal.bitsOf(memory));
   for (const char *name : {"s_link_tready", "m_link_tdata", "m_link_tkeep",
                            "m_link_tvalid", "m_link_tlast", "m_link_tdest"})
     addOutput(name);
   for (const EndpointMemory &memory : o.memories)
-    for (const char *signal : {"_arvalid", "_araddr", "_arlen", "_rready"})
-      addOutput(memory.port + signal);
+    for (const ReadSignal &signal : kReadSignals)
+      if (signal.isRequest)
+        addOutput(memory.port + signal.name);
   rtl::ModuleOp module = begin(
       "rhz_node",
       "rhz_top and its link endpoint. Constant inputs: the node's address, "
@@ -354,15 +360,14 @@ rtl::ModuleOp NodeTop::run() {
     topOut.push_back({name + "_tvalid", name + "_tvalid", 1});
     topOut.push_back({name + "_tlast", name + "_tlast", 1});
   }
-  for (const EndpointMemory &memory : o.memories) {
-    const std::string &p = memory.port, top = "top_" + p;
-    for (const char *signal : {"_arready", "_rvalid", "_rdata", "_rlast"})
-      topIn.push_back({p + signal, top + signal});
-    topOut.push_back({p + "_arvalid", top + "_arvalid", 1});
-    topOut.push_back({p + "_araddr", top + "_araddr", 64});
-    topOut.push_back({p + "_arlen", top + "_arlen", 8});
-    topOut.push_back({p + "_rready", top + "_rready", 1});
-  }
+  for (const EndpointMemory &memory : o.memories)
+    for (const ReadSignal &signal : kReadSignals) {
+      const std::string name = memory.port + signal.name;
+      if (signal.isRequest)
+        topOut.push_back({name, "top_" + name, signal.bitsOf(memory)});
+      else
+        topIn.push_back({name, "top_" + name});
+    }
   instance("u_top", "rhz_top", {}, topIn, topOut);
   for (const EndpointMemory &memory : o.memories)
     memoryPort(memory);

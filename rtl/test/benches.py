@@ -17,7 +17,8 @@ SOURCES = os.path.join(ROOT, "rtl/src")
 def simulate(bench, p, folder):
     """Runs rtl/test/<bench>.sv next to the memory of the simulator; "" if it passes."""
     program = os.path.join(folder, "sim.vvp")
-    command = ["iverilog", "-g2012", "-s", bench, "-o", program, "-y", SOURCES, "-Y", ".sv"]
+    command = ["iverilog", "-g2012", "-s", bench, "-o", program, "-y", SOURCES, "-Y", ".sv",
+               "-I", os.path.join(ROOT, "rtl/test")]
     command += ["-P%s.%s=%d" % (bench, key, value) for key, value in p.items()]
     command += [os.path.join(ROOT, "rtl/test", bench + ".sv"),
                 os.path.join(ROOT, "data/sim/rhz_tb_memory.sv")]

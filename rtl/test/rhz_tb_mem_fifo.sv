@@ -24,16 +24,9 @@ module rhz_tb_mem_fifo #(
   localparam int Pages = (Slots * Burst * Bytes + 4095) / 4096;
   localparam int First = 3;  // page of the first ring
 
-  logic clk = 0, rst_n = 0;
-  always #1 clk = !clk;
-  integer seed = Seed, now = 0, i;
-  function automatic logic now_and_then(input integer percent);
-    now_and_then = ($unsigned($random(seed)) % 100) >= percent;
-  endfunction
-  task automatic stop(input [8*40-1:0] reason);
-    $display("FAIL %0s at %0t", reason, $time);
-    $finish;
-  endtask
+  `include "rhz_tb_tools.svh"
+  logic rst_n = 0;
+  integer i;
   function automatic logic [Width-1:0] word_of(input integer fifo, input integer word);
     logic [(Width+31)/32*32-1:0] all;
     for (int k = 0; k < (Width + 31) / 32; k++)

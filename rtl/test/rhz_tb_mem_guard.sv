@@ -17,16 +17,9 @@ module rhz_tb_mem_guard #(
   localparam int Bytes = DataWidth / 8;
   localparam int Pages = (Words * Bytes + 4095) / 4096;
 
-  logic clk = 0, rst_n = 0, clear_n = 0;
-  always #1 clk = !clk;
-  integer seed = Seed, now = 0, i, resets = 0, wait_for = 0;
-  function automatic logic now_and_then(input integer percent);
-    now_and_then = ($unsigned($random(seed)) % 100) >= percent;
-  endfunction
-  task automatic stop(input [8*40-1:0] reason);
-    $display("FAIL %0s at %0t", reason, $time);
-    $finish;
-  endtask
+  `include "rhz_tb_tools.svh"
+  logic rst_n = 0, clear_n = 0;
+  integer i, resets = 0, wait_for = 0;
   function automatic logic [DataWidth-1:0] beat_of(input integer beat);
     for (int k = 0; k < DataWidth / 8; k++)
       beat_of[k*8 +: 8] = 8'(beat * 37 + (beat >> 8) * 11 + k * 101);

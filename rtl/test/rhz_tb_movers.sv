@@ -28,16 +28,9 @@ module rhz_tb_movers #(
   localparam int All       = Groups * StepOut;
   localparam logic [63:0] Base = 64'h5_0000_3000;
 
-  logic clk = 0, rst_n = 0, start = 0;
-  always #1 clk = !clk;
-  integer seed = Seed, i, k, round, failures = 0, now = 0;
-  function automatic logic now_and_then(input integer percent);
-    now_and_then = ($unsigned($random(seed)) % 100) >= percent;
-  endfunction
-  task automatic stop(input [8*40-1:0] reason);
-    $display("FAIL %0s at %0t", reason, $time);
-    $finish;
-  endtask
+  `include "rhz_tb_tools.svh"
+  logic rst_n = 0, start = 0;
+  integer i, k, round, failures = 0;
 
   logic arvalid, arready, rvalid, rready, rlast, mvalid, mready, svalid, sready, busy;
   logic [63:0] araddr, awaddr;

@@ -86,7 +86,8 @@ Plan planOf(unsigned bits, Medium::Kind kind) {
   return plan;
 }
 
-/// A design that passes on its inputs, in whole frames.
+/// A design that passes on its inputs, in whole frames, and never reads its
+/// memories.
 std::string topText(const PlannedNode &node) {
   std::string d = "[" + std::to_string(node.streamBits - 1) + ":0] ";
   std::string text = "module rhz_top (\n  input logic clk_i,\n"
@@ -105,6 +106,20 @@ std::string topText(const PlannedNode &node) {
       body += "  assign " + m + signal + " = " + s + signal + ";\n";
     body += "  assign " + s + "_tready = " + m + "_tready;\n";
     body += "  assign " + s + "_err_o = 16'd0;\n";
+  }
+  for (const MemoryPort &memory : node.memoryPorts) {
+    const std::string &m = memory.port;
+    text += ",\n  output logic " + m + "_arvalid,\n  input logic " + m +
+            "_arready,\n  output logic [63:0] " + m +
+            "_araddr,\n  output logic [7:0] " + m + "_arlen,\n  input logic " +
+            m + "_rvalid,\n  output logic " + m + "_rready,\n  input logic [" +
+            std::to_string(memory.dataWidth - 1) + ":0] " + m +
+            "_rdata,\n  input logic " + m + "_rlast";
+    body += "  logic unused_" + m + ";\n  assign unused_" + m + " = ^{" + m +
+            "_arready, " + m + "_rvalid, " + m + "_rdata, " + m + "_rlast};\n" +
+            "  assign " + m + "_arvalid = 1'b0;\n  assign " + m +
+            "_araddr = 64'd0;\n  assign " + m + "_arlen = 8'd0;\n  assign " +
+            m + "_rready = 1'b1;\n";
   }
   return "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n" + text +
          "\n);\n" + body + "endmodule\n";
@@ -198,6 +213,9 @@ TEST(NodeTop, EveryToolReadsIt) {
     ASSERT_TRUE(bool(writer));
     PlannedNode &node = plan.nodes[2];
     node.rtl = {"rhz_top.sv"};
+    if (kind == Medium::Kind::Udp)
+      node.memoryPorts = {{"m_axi_ddr4_0", "ddr4", 0, 512, 4096},
+                          {"m_axi_ddr4_1", "ddr4", 1, 512, 4096}};
     auto written =
         (*writer)->writeFile("nodes/c/rtl/rhz_top.sv", topText(node));
     ASSERT_FALSE(bool(written));

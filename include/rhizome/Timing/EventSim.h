@@ -177,7 +177,8 @@ public:
   /// Runs until so many frames have gone through, the earlier ones included.
   const SimResult &upTo(int frames, int ahead = kAhead);
   /// Asks now and then, while memories bring beats, whether to end a run before
-  /// its frames are complete. It may ask for occupancies.
+  /// its frames are complete; it cannot be carried on then. It may ask for
+  /// occupancies.
   void stopIf(std::function<bool()> isEnough) { stops = std::move(isEnough); }
   bool isStopped() const;
   /// Most tokens that a watched channel held at once, as far as it was run.
