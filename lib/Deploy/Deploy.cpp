@@ -97,12 +97,14 @@ Error copyFolder(PackageWriter &writer, const std::string &from,
 }
 } // namespace
 
-static Error writeManifest(PackageWriter &writer, const Plan &plan,
-                           const std::string &data) {
+Error deploy::writeManifest(PackageWriter &writer, const Plan &plan) {
+  Expected<std::string> data = dataDir();
+  if (!data)
+    return data.takeError();
   if (Error error =
           writer.writeFile(kManifest, manifestText(plan, writer.dir())))
     return error;
-  if (Error error = writer.copyFile("deploy.sh", data + "/host/deploy.sh"))
+  if (Error error = writer.copyFile("deploy.sh", *data + "/host/deploy.sh"))
     return error;
   if (std::error_code error = sys::fs::setPermissions(
           writer.dir() + "/deploy.sh",
@@ -126,7 +128,7 @@ Error deploy::writeDeployment(PackageWriter &writer, const Plan &plan,
   if (!library)
     return library.takeError();
   if (!plan.channels.empty())
-    if (Error error = writeManifest(writer, plan, *data))
+    if (Error error = writeManifest(writer, plan))
       return error;
   Expected<runtime::Design> design = designOf(plan, writer.dir());
   if (!design)

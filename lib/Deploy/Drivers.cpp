@@ -20,8 +20,7 @@ Expected<runtime::Design> deploy::designOf(const Package &package) {
   return designOf(package.plan(), package.dir());
 }
 
-/// The regions as machine code, on frames of bytes.
-static Expected<runtime::Compute> computeOf(const Package &package) {
+Expected<runtime::Compute> deploy::computeOf(const Package &package) {
   Expected<std::unique_ptr<HostModel>> read =
       HostModel::read(package.modelPath());
   if (!read)
@@ -151,12 +150,13 @@ ranksOf(const Package &package, const DriverOptions &options) {
 }
 
 static Expected<std::unique_ptr<runtime::Driver>>
-openClOf(const Package &package, const DriverOptions &options) {
+openClOf(const Package &package, const DriverOptions &options,
+         const ComputeOf &computeOf) {
   runtime::OpenClOptions openCl;
   openCl.platform = options.platform;
   openCl.program = options.program;
   if (options.program.empty()) {
-    Expected<runtime::Compute> compute = computeOf(package);
+    Expected<runtime::Compute> compute = computeOf();
     if (!compute)
       return compute.takeError();
     openCl.native = std::move(*compute);
@@ -211,12 +211,12 @@ xrtOf(const DriverOptions &options) {
 
 Expected<std::unique_ptr<runtime::Driver>>
 deploy::makeDriver(const Package &package, DriverKind kind,
-                   const DriverOptions &options) {
+                   const DriverOptions &options, const ComputeOf &computeOf) {
   switch (kind) {
   case DriverKind::Null:
     return runtime::makeNullDriver();
   case DriverKind::Cpu: {
-    Expected<runtime::Compute> compute = computeOf(package);
+    Expected<runtime::Compute> compute = computeOf();
     if (!compute)
       return compute.takeError();
     return runtime::makeCpuDriver(std::move(*compute));
@@ -233,7 +233,7 @@ deploy::makeDriver(const Package &package, DriverKind kind,
   case DriverKind::Mpi:
     return ranksOf(package, options);
   case DriverKind::OpenCl:
-    return openClOf(package, options);
+    return openClOf(package, options, computeOf);
   case DriverKind::Pynq:
     return pynqOf(package, options);
   case DriverKind::Xrt:

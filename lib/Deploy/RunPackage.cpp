@@ -68,10 +68,14 @@ runtime::Duration patienceOf(const RunRequest &request) {
       std::chrono::duration<double>(request.patienceS));
 }
 
-/// The client of a service: nodes on a network.
+} // namespace
+
 Expected<std::unique_ptr<runtime::Driver>>
-clientOf(const Package &package, const HostModel &model,
-         const RunRequest &request, Meter &meter, RunResult &result) {
+deploy::makeClient(const Package &package,
+                   const std::vector<BorderPort> &inputs,
+                   const std::vector<BorderPort> &outputs,
+                   const RunRequest &request,
+                   std::function<void(const std::string &line)> onEvent) {
   const Plan &plan = package.plan();
   if (plan.channels.empty())
     return ofKind(
@@ -85,8 +89,7 @@ clientOf(const Package &package, const HostModel &model,
   if (!places)
     return ofKind(Failure::Kind::Input, places.takeError());
   runtime::UdpOptions options;
-  options.service = clustersim::serviceOf(plan, model.networkInputs(),
-                                          model.networkOutputs());
+  options.service = clustersim::serviceOf(plan, inputs, outputs);
   options.patience = patienceOf(request);
   if (!request.key.empty()) {
     std::string problem;
@@ -106,17 +109,31 @@ clientOf(const Package &package, const HostModel &model,
                     createStringError("it is not said where '%s' is; --at %s="
                                       "ADDRESS:PORT or a manifest says so",
                                       node.name.c_str(), node.name.c_str()));
+  options.isCancelled = request.isCancelled;
+  options.onEvent = [onEvent = std::move(onEvent)](const std::string &,
+                                                   const std::string &line) {
+    onEvent(line);
+  };
+  return runtime::makeUdpDriver(std::move(options));
+}
+
+namespace {
+/// The client of a service, which keeps what happens for the result.
+Expected<std::unique_ptr<runtime::Driver>>
+clientOf(const Package &package, const HostModel &model,
+         const RunRequest &request, Meter &meter, RunResult &result) {
+  RunRequest watched = request;
   // Asked several times a second, also while nothing comes.
-  options.isCancelled = [&] {
+  watched.isCancelled = [&] {
     meter.look();
     return request.isCancelled && request.isCancelled();
   };
-  options.onEvent = [&](const std::string &, const std::string &line) {
-    result.events.push_back(line);
-    if (request.onEvent)
-      request.onEvent(line);
-  };
-  return runtime::makeUdpDriver(std::move(options));
+  return makeClient(package, model.networkInputs(), model.networkOutputs(),
+                    watched, [&](const std::string &line) {
+                      result.events.push_back(line);
+                      if (request.onEvent)
+                        request.onEvent(line);
+                    });
 }
 
 Error errorOf(const runtime::Driver &driver, const runtime::Status &status) {
@@ -397,7 +414,8 @@ public:
     Expected<std::unique_ptr<runtime::Driver>> made =
         kind == DriverKind::Udp
             ? clientOf(*package, *model, request, meter, result)
-            : makeDriver(*package, kind, request.driverOptions);
+            : makeDriver(*package, kind, request.driverOptions,
+                         [this] { return computeOf(*package); });
     if (!made)
       return made.takeError();
     driver = std::move(*made);

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -43,16 +44,13 @@ public:
 class CpuFunction : public NodeFunction {
 public:
   struct Part {
-    std::unique_ptr<CompiledFunction> compiled;
+    std::function<Expected<std::vector<Bytes>>(std::vector<Bytes> inputs)>
+        compute;
     std::vector<size_t> inputs, outputs; ///< the node's ports
   };
   CpuFunction(std::vector<Part> parts, const PlannedNode &node)
-      : parts(std::move(parts)), inputs(node.inputs), outputs(node.outputs),
-        waiting(inputs.size()), done(outputs.size()), held(outputs.size()) {
-    for (std::vector<BorderPort> *ports : {&inputs, &outputs})
-      for (BorderPort &port : *ports)
-        port.dataWidth = 8;
-  }
+      : parts(std::move(parts)), waiting(node.inputs.size()),
+        done(node.outputs.size()), held(node.outputs.size()) {}
   Error reset() override {
     for (auto *queues : {&waiting, &done})
       for (std::deque<Bytes> &queue : *queues)
@@ -90,25 +88,20 @@ private:
   }
   /// One frame.
   Error compute(const Part &part) {
-    std::vector<Tensor> arguments;
+    std::vector<Bytes> frames;
     for (size_t k : part.inputs) {
-      arguments.push_back(unpackFrame(waiting[k].front().data(), inputs[k]));
+      frames.push_back(std::move(waiting[k].front()));
       waiting[k].pop_front();
     }
-    Expected<std::vector<Tensor>> results = part.compiled->run(arguments);
+    Expected<std::vector<Bytes>> results = part.compute(std::move(frames));
     if (!results)
       return results.takeError();
-    for (auto [k, tensor] : zip_equal(part.outputs, *results)) {
-      Expected<Bytes> frame = packFrame(tensor, outputs[k]);
-      if (!frame)
-        return frame.takeError();
-      done[k].push_back(std::move(*frame));
-    }
+    for (auto [k, frame] : zip_equal(part.outputs, *results))
+      done[k].push_back(std::move(frame));
     return Error::success();
   }
 
   std::vector<Part> parts;
-  std::vector<BorderPort> inputs, outputs;
   std::vector<std::deque<Bytes>> waiting, done;
   std::vector<bool> held;
 };
@@ -175,9 +168,62 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
     if (failed(compiled))
       return createStringError("the CPU path cannot be built for '@%s'",
                                node.function.c_str());
-    parts.push_back({std::move(*compiled), std::move(part.inputs),
+    std::shared_ptr<CompiledFunction> code = std::move(*compiled);
+    auto ports = [](const std::vector<BorderPort> &all,
+                    const std::vector<size_t> &numbers) {
+      std::vector<BorderPort> some;
+      for (size_t k : numbers) {
+        some.push_back(all[k]);
+        some.back().dataWidth = 8;
+      }
+      return some;
+    };
+    auto compute = [code, inputs = ports(node.inputs, part.inputs),
+                    outputs = ports(node.outputs, part.outputs)](
+                       const std::vector<Bytes> &frames)
+        -> Expected<std::vector<Bytes>> {
+      std::vector<Tensor> arguments;
+      for (auto [frame, port] : zip_equal(frames, inputs))
+        arguments.push_back(unpackFrame(frame.data(), port));
+      Expected<std::vector<Tensor>> results = code->run(arguments);
+      if (!results)
+        return results.takeError();
+      std::vector<Bytes> packed;
+      for (auto [tensor, port] : zip_equal(*results, outputs)) {
+        Expected<Bytes> frame = packFrame(tensor, port);
+        if (!frame)
+          return frame.takeError();
+        packed.push_back(std::move(*frame));
+      }
+      return packed;
+    };
+    parts.push_back({std::move(compute), std::move(part.inputs),
                      std::move(part.outputs)});
   }
+  return std::make_unique<CpuFunction>(std::move(parts), node);
+}
+
+/// A function for all ports at once.
+Expected<std::unique_ptr<NodeFunction>>
+givenFunction(Expected<runtime::Compute> given, const PlannedNode &node) {
+  if (!given)
+    return given.takeError();
+  CpuFunction::Part part;
+  part.compute = [compute = std::move(*given)](
+                     const std::vector<Bytes> &frames)
+      -> Expected<std::vector<Bytes>> {
+    std::vector<Bytes> results;
+    std::string problem;
+    if (!compute(0, frames, results, problem))
+      return createStringError(problem);
+    return results;
+  };
+  part.inputs.resize(node.inputs.size());
+  part.outputs.resize(node.outputs.size());
+  std::iota(part.inputs.begin(), part.inputs.end(), 0);
+  std::iota(part.outputs.begin(), part.outputs.end(), 0);
+  std::vector<CpuFunction::Part> parts;
+  parts.push_back(std::move(part));
   return std::make_unique<CpuFunction>(std::move(parts), node);
 }
 
@@ -293,7 +339,11 @@ std::string metricsOf(const ServeRequest &request, const ServeResult &result,
   return text.text();
 }
 
-Error serveInto(const ServeRequest &request, ServeResult &result) {
+using ComputeOfPackage =
+    std::function<Expected<runtime::Compute>(const Package &package)>;
+
+Error serveInto(const ServeRequest &request, const ComputeOfPackage &compute,
+                ServeResult &result) {
   Expected<Package> package = Package::open(
       request.package, changesFor(request.acceptChanges, request.trust));
   if (!package)
@@ -321,8 +371,9 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
   if (!places)
     return ofKind(Failure::Kind::Input, places.takeError());
   Expected<std::unique_ptr<NodeFunction>> function =
-      request.engine == NodeEngine::Cpu ? cpuFunction(*package, *node)
-                                        : rtlFunction(*package, *node);
+      request.engine == NodeEngine::Rtl ? rtlFunction(*package, *node)
+      : compute                         ? givenFunction(compute(*package), *node)
+                                        : cpuFunction(*package, *node);
   if (!function)
     return function.takeError();
 
@@ -407,9 +458,11 @@ Error serveInto(const ServeRequest &request, ServeResult &result) {
 }
 } // namespace
 
-rhizome::Result<ServeResult> deploy::serveNode(const ServeRequest &request) {
+rhizome::Result<ServeResult>
+deploy::serveNode(const ServeRequest &request,
+                  const ComputeOfPackage &compute) {
   ServeResult result;
-  if (Error error = serveInto(request, result)) {
+  if (Error error = serveInto(request, compute, result)) {
     Failure failure = failureOf(std::move(error), Failure::Kind::Environment);
     failure.notes = std::move(result.notes);
     return failure;

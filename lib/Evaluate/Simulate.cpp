@@ -58,26 +58,17 @@ Expected<Frames> runCluster(const SimulateRequest &request,
       package, frames, model.networkInputs(), model.networkOutputs(), options);
   if (!run)
     return run.takeError();
-  result.throughputPerS = run->throughputPerS;
-  result.latencyUs = run->latencyUs;
-  result.simulatedUs = run->simulatedUs;
-  result.seconds = run->seconds;
-  result.buildSeconds = run->buildSeconds;
-  for (const ClusterParty &p : run->parties)
-    result.parties.push_back({p.name, p.device, p.utilization, p.sending,
-                              p.receiving, p.datagrams, p.lost, p.resent,
-                              p.cycles, p.skipped});
-  return std::move(run->outputs);
+  result.cluster = std::move(*run);
+  return std::move(result.cluster->outputs);
 }
 
 /// Keeps what was measured beside what was promised: results/simulate.json, of
 /// clusters results/cluster.json.
 Error keepMeasurement(const Package &package, const SimulateResult &result) {
-  bool isCluster = !result.measured;
   json::Object measured;
-  if (isCluster) {
-    measured["throughput_per_s"] = result.throughputPerS;
-    measured["latency_us"] = result.latencyUs;
+  if (const auto &cluster = result.cluster) {
+    measured["throughput_per_s"] = cluster->throughputPerS;
+    measured["latency_us"] = cluster->latencyUs;
   } else {
     measured["interval_cycles"] = result.intervalCycles;
     measured["latency_cycles"] = result.latencyCycles;
@@ -87,19 +78,15 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
       measured["throughput_per_s"] =
           result.predicted.clockMhz * 1e6 / result.intervalCycles;
   }
-  json::Array parties;
-  for (const auto &party : result.parties)
-    parties.push_back(json::Object{{"name", party.name},
-                                   {"utilization", party.utilization},
-                                   {"sending", party.sending},
-                                   {"receiving", party.receiving}});
   json::Object kept{{"frames", result.frames},
                     {"mismatches", result.mismatches},
                     {"predicted", toJSON(result.predicted)},
                     {"measured", std::move(measured)},
-                    {"parties", std::move(parties)}};
+                    {"parties", result.cluster
+                                    ? sharesOf(result.cluster->parties)
+                                    : json::Array()}};
   return package.writeResult(
-      isCluster ? "cluster.json" : "simulate.json",
+      result.cluster ? "cluster.json" : "simulate.json",
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
 }
 

@@ -48,6 +48,8 @@ OptionKey kernelcommands::keyOfUnit(const UnitChoice &choice,
       .add("words", choice.words)
       .add("system", int64_t(choice.isSystem))
       .add("units", choice.units);
+  if (choice.nodes > 1)
+    key.add("nodes", choice.nodes);
   addList(key, "resident", residents);
   addList(key, "borders", choice.borders);
   std::vector<std::string> sums;
@@ -81,7 +83,9 @@ void kernelcommands::recordUnit(const ChosenUnit &unit, ModuleOp module) {
                            .value_or(flow::BottleneckKind::Operation),
                        plan.bottleneck};
   explore::NodeResult &node = result.nodes.emplace_back();
-  node.places = {0};
+  node.copies = int(choice.nodes);
+  for (int place = 0; place < node.copies; ++place)
+    node.places.push_back(place);
   node.streamBits = plan.nodes[0].streamBits;
   auto take = [&](const std::string &name, const char *op, const OptionKey &key,
                   const std::string &summary, int64_t cycles) {
@@ -171,6 +175,8 @@ bool kernelcommands::readUnitKey(const OptionKey &key, UnitChoice &choice) {
                       reader.number("words", 0, kMostBeatWords, choice.words) &&
                       reader.number("system", 0, 1, isSystem) &&
                       reader.number("units", 1, kMostUnits, choice.units) &&
+                      reader.number("nodes", 1, kMostKernelNodes,
+                                    choice.nodes) &&
                       reader.list("borders", choice.borders) &&
                       reader.sums(choice.sums);
   choice.isSystem = isSystem;

@@ -145,6 +145,8 @@ static Plan planOf(const HardwareRequest &request, const ParallelKernel &way,
       addDies(plan, each, layout, room);
   }
   plan.boundPerS = boundOf(plan, device);
+  if (!targets.cluster.empty() && whyNoStreams(plan).empty())
+    addNodes(plan, targets);
   return plan;
 }
 
@@ -219,6 +221,7 @@ buildWay(const HardwareRequest &request, ModuleOp module,
   auto options = unitOptions(out->kernel, request.unit, device);
   if (!options)
     return options.failure();
+  options->beatBits = mostBeatBits(targets) / lanes;
   options->choices = way.nests;
   options->borders = request.unit.borders;
   if (spare) {
@@ -242,7 +245,9 @@ buildWay(const HardwareRequest &request, ModuleOp module,
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
   loops::splitModule(*unit, b);
-  out->refusals = whyTooLarge(out->plan, layout);
+  out->refusals = targets.cluster.empty() ? Refusals() : whyNoStreams(out->plan);
+  if (out->refusals.empty())
+    out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
   if (out->refusals.empty() && goal &&
       (predicted.throughputPerS < goal->throughput ||
@@ -291,7 +296,13 @@ static rhizome::Result<std::unique_ptr<ChosenUnit>>
 chooseWay(const HardwareRequest &request, ModuleOp module,
           const NumberedKernel &kernel, const planbuild::Targets &targets,
           const explore::Goal *goal, const Resources &room, int64_t words) {
-  auto ways = parallelize(request, kernel, goal,
+  // Each node has its share of the goal.
+  std::optional<explore::Goal> share;
+  if (goal) {
+    share = *goal;
+    share->throughput /= double(request.unit.nodes);
+  }
+  auto ways = parallelize(request, kernel, share ? &*share : nullptr,
                           targets.places.places[0].context, room, words);
   if (!ways)
     return ways.failure();
@@ -418,7 +429,7 @@ kernelcommands::chooseUnit(const HardwareRequest &request, ModuleOp module,
       int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
       request.unit.lanes;
   for (int64_t words = 2;
-       isOpen && words * beat <= loops::UnitOptions().beatBits; words *= 2) {
+       isOpen && words * beat <= mostBeatBits(targets); words *= 2) {
     auto wide = choose(words);
     if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
       chosen = std::move(wide);

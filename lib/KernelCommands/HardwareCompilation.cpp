@@ -5,14 +5,17 @@
 #include "Chosen.h"
 #include "Load.h"
 #include "Steps.h"
+#include "rhizome/Deploy/Deploy.h"
 #include "rhizome/Dialect/Flow/Plan.h"
 #include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Dialect/Num/Num.h"
 #include "rhizome/Import/Kernel/Ir.h"
 #include "rhizome/Import/Mlir/MlirImport.h"
+#include "rhizome/Package/NodeChannels.h"
 #include "rhizome/Package/Package.h"
 #include "rhizome/PlanBuild/Build.h"
 #include "rhizome/PlanBuild/Cells.h"
+#include "rhizome/PlanBuild/Node.h"
 #include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Report/Report.h"
 #include "rhizome/Support/Failures.h"
@@ -53,10 +56,6 @@ Status HardwareCompilation::begin() {
     return Failure(Failure::Kind::Input,
                    request.path + ": the module holds no kernel, or several",
                    "the compile that wrote the file writes it again");
-  if (!request.target.cluster.empty())
-    return Failure(Failure::Kind::Usage,
-                   "a kernel's hardware is built for one device",
-                   "name it with --device, or its board with --board");
   flow::PlanOp explored = planIn(module);
   if (explored) {
     request.goal = explored.getGoal().str();
@@ -134,12 +133,61 @@ Status HardwareCompilation::integerize() {
 // The unit
 //===----------------------------------------------------------------------===//
 
+/// The unit that serves a request best, of a cluster on as few nodes as serve
+/// it as well.
+static rhizome::Result<std::unique_ptr<ChosenUnit>>
+chooseNodes(HardwareRequest request, ModuleOp module,
+            const NumberedKernel &kernel, const planbuild::Targets &targets,
+            const explore::Goal *goal) {
+  auto on = [&](int64_t nodes) {
+    request.unit.nodes = nodes;
+    return chooseUnit(request, module, kernel, targets, goal);
+  };
+  if (targets.cluster.empty())
+    return on(1);
+  using Kind = explore::Goal::Kind;
+  const bool isRate =
+      !goal || goal->throughput > 0 || goal->kind == Kind::MaxThroughput;
+  const int64_t most = isRate ? mostNodes(targets, goal) : 1;
+  auto chosen = on(most);
+  if (!chosen || !(*chosen)->refusals.empty() || most == 1)
+    return chosen;
+  const bool isMost = !goal || goal->kind == Kind::MaxThroughput;
+  if (isMost) {
+    // What a link limits is not worth another node.
+    request = (*chosen)->request;
+    request.unit = (*chosen)->plan.kernel->choice;
+    request.unit.nodes =
+        fewestNodes((*chosen)->plan, targets,
+                    (*chosen)->plan.predicted.throughputPerS);
+    return request.unit.nodes == most
+               ? std::move(chosen)
+               : buildChosen(request, module, targets,
+                             goal ? std::optional(*goal) : std::nullopt);
+  }
+  // With fewer nodes each needs more copies.
+  int64_t bad = 0, good = most;
+  while (good - bad > 1) {
+    const int64_t nodes = (good + bad) / 2;
+    auto fewer = on(nodes);
+    if (fewer && (*fewer)->refusals.empty()) {
+      chosen = std::move(fewer);
+      good = nodes;
+    } else {
+      bad = nodes;
+    }
+  }
+  return chosen;
+}
+
 /// Refuses a unit that the device cannot have, or that contradicts itself.
 static Status checkUnit(const UnitChoice &unit,
                         const planbuild::Targets &targets) {
   if (unit.units > 1 && !unit.isSystem)
     return Failure(Failure::Kind::Usage,
                    "units: several of them are for systems", "say --system");
+  if (auto why = whyNotOnNodes(targets, unit))
+    return *why;
   if (unit.isSystem && targets.places.places[0].context.memories.empty())
     return Failure(Failure::Kind::Input,
                    "--system: '" + targets.devices[0].name +
@@ -163,8 +211,8 @@ Status HardwareCompilation::explore() {
                              targets.devices[0].name))
       return *why;
   auto chosen = planned ? buildChosen(request, module, targets, goal)
-                        : chooseUnit(request, module, *numbered, targets,
-                                     goal ? &*goal : nullptr);
+                        : chooseNodes(request, module, *numbered, targets,
+                                      goal ? &*goal : nullptr);
   if (!chosen)
     return chosen.failure();
   built = std::move(*chosen);
@@ -216,6 +264,22 @@ Status HardwareCompilation::emit() {
 // The package
 //===----------------------------------------------------------------------===//
 
+/// What the other nodes of a cluster have of their own: projects for vendors'
+/// tools, with their addresses.
+static llvm::Error writeReplicas(PackageWriter &writer, const Device &device,
+                                 Plan &plan) {
+  std::vector<std::string> saidBefore;
+  for (PlannedNode &node : llvm::drop_begin(plan.nodes)) {
+    planbuild::shareFiles(node, plan.nodes[0]);
+    if (auto error = vendor::writeFlows(writer, node, device, node.clockMhz,
+                                        saidBefore,
+                                        nodeConfiguration(plan, node)))
+      return error;
+  }
+  return plan.channels.empty() ? llvm::Error::success()
+                               : deploy::writeManifest(writer, plan);
+}
+
 static llvm::Error writeFiles(PackageWriter &writer, ModuleOp module,
                               const ChosenUnit &unit, const Device &device,
                               Plan &plan, const std::string &text,
@@ -227,9 +291,16 @@ static llvm::Error writeFiles(PackageWriter &writer, ModuleOp module,
           "", seen, node))
     return error;
   node.modules[node.top] = node.rtl;
+  if (!plan.channels.empty())
+    if (auto error =
+            planbuild::writeNodeTop(writer, plan, node, *module.getContext()))
+      return error;
   if (auto error = vendor::writeFlows(
-          writer, node, device, node.clockMhz, notes, {}, nullptr,
+          writer, node, device, node.clockMhz, notes,
+          nodeConfiguration(plan, node), nullptr,
           plan.kernel->system ? &*plan.kernel->system : nullptr))
+    return error;
+  if (auto error = writeReplicas(writer, device, plan))
     return error;
   if (auto error = writer.writeFile("nodes/node0/memories.yaml",
                                     memoriesYaml(*plan.kernel)))

@@ -87,6 +87,9 @@ std::string packagePage(const Plan &plan, bool hasHost);
 Result<gen::loops::UnitOptions> unitOptions(const NumberedKernel &kernel,
                                             const UnitChoice &choice,
                                             const gen::DeviceContext &device);
+/// Bits of the widest beat of a unit's streams; those of a node's link are
+/// narrower.
+int64_t mostBeatBits(const planbuild::Targets &targets);
 
 /// Module of a unit's system.
 inline constexpr const char *kSystem = "rhz_system";
@@ -111,6 +114,21 @@ SystemUnit asSystemUnit(const gen::Resources &resources,
 void addSystem(Plan &plan, const gen::loops::KernelUnit &unit,
                llvm::ArrayRef<gen::Mover> movers, int64_t units,
                const gen::DeviceContext &context);
+/// Why a kernel's unit is not built for the nodes of a cluster; nothing if it
+/// is.
+std::optional<Failure> whyNotOnNodes(const planbuild::Targets &targets,
+                                     const UnitChoice &unit);
+/// How many nodes may have a unit.
+int64_t mostNodes(const planbuild::Targets &targets, const explore::Goal *goal);
+/// The fewest nodes that compute so many elements per second, at most those of
+/// the plan.
+int64_t fewestNodes(const Plan &plan, const planbuild::Targets &targets,
+                    double wanted);
+/// A plan of one unit becomes that of its choice's nodes: channels, endpoints,
+/// and the prediction of all.
+void addNodes(Plan &plan, const planbuild::Targets &targets);
+/// Why the streams of a plan's unit cannot be those of a node; none if they can.
+Refusals whyNoStreams(const Plan &plan);
 /// A rate that no plan with this border exceeds: what streams of the widest
 /// beats carry, and, of a system, what the memory moves.
 double boundOf(const Plan &plan, const gen::DeviceContext &device);

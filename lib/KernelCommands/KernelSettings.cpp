@@ -24,6 +24,7 @@ void HardwareCompilation::record(bool isExplored) {
   marks::SettingsWriter kernel(module.getContext());
   list.text("device", request.target.device);
   list.text("board", request.target.board);
+  list.text("cluster", request.target.cluster);
   list.real("clock_mhz", request.target.clockMhz);
   kernel.text("source", request.source);
   kernel.text("options", kernelOptionsText(request.options));
@@ -126,13 +127,16 @@ static bool readKernelSetting(SettingsReader &reader, NamedAttribute entry,
 static bool readSetting(SettingsReader &reader, NamedAttribute entry,
                         HardwareRequest &request) {
   const StringRef name = entry.getName();
-  const bool isMoved =
-      request.isGiven("--device") || request.isGiven("--board");
+  const bool isMoved = request.isGiven("--device") ||
+                       request.isGiven("--board") ||
+                       request.isGiven("--cluster");
   std::string other;
   if (name == "device")
     return reader.text(entry, isMoved ? other : request.target.device);
   if (name == "board")
     return reader.text(entry, isMoved ? other : request.target.board);
+  if (name == "cluster")
+    return reader.text(entry, isMoved ? other : request.target.cluster);
   if (name == "goal")
     return reader.text(entry, request.isGiven("--goal") ? other : request.goal);
   const bool isSteered =

@@ -130,8 +130,13 @@ static Error checkKernel(const Plan &plan) {
     }
     return llvm::all_of(seen, [](int n) { return n == 1; });
   };
-  if (plan.nodes.size() != 1 || !plan.channels.empty() ||
-      !fits(node.inputs, kernel.inputs) || !fits(node.outputs, kernel.outputs))
+  auto isEqual = [&](const PlannedNode &other) {
+    return fits(other.inputs, kernel.inputs) &&
+           fits(other.outputs, kernel.outputs);
+  };
+  if (int64_t(plan.nodes.size()) != kernel.choice.nodes ||
+      !llvm::all_of(plan.nodes, isEqual) ||
+      (kernel.system && !plan.channels.empty()))
     return createStringError("its kernel's tensors are not those of its "
                              "streams, a word for each element");
   if (kernel.system)

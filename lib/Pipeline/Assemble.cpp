@@ -144,13 +144,7 @@ llvm::Error NetworkCompilation::writeNodes(PackageWriter &writer) {
       ++run;
       continue;
     }
-    const PlannedNode &owner = plan->owner(node);
-    node.top = owner.top;
-    node.nodeTop = owner.nodeTop;
-    node.rtl = owner.rtl;
-    node.registerPorts = owner.registerPorts;
-    node.linkPorts = owner.linkPorts;
-    node.simulationModels = owner.simulationModels;
+    shareFiles(node, plan->owner(node));
     if (llvm::Error error = vendor::writeFlows(
             writer, node, targets.devices[std::prev(run)->place], node.clockMhz,
             saidBefore, nodeConfiguration(*plan, node)))

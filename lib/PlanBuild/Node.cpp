@@ -40,6 +40,7 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
   options.streamBits = endpoint.streamBits;
   options.inputs = int64_t(node.inputs.size());
   options.outputs = int64_t(node.outputs.size());
+  options.countsErrors = node.countsErrors();
   for (const gen::LinkChannel &channel : endpoint.channels) {
     EndpointChannel c;
     c.transmit = channel.transmit;
@@ -86,6 +87,15 @@ void describeEndpoint(const Plan &plan, PlannedNode &node) {
                          16 * unsigned(nodeConfiguration(plan, node).size())}};
   node.linkPorts = {{"s_link", false, node.streamBits},
                     {"m_link", true, node.streamBits}};
+}
+
+void shareFiles(PlannedNode &replica, const PlannedNode &owner) {
+  replica.top = owner.top;
+  replica.nodeTop = owner.nodeTop;
+  replica.rtl = owner.rtl;
+  replica.registerPorts = owner.registerPorts;
+  replica.linkPorts = owner.linkPorts;
+  replica.simulationModels = owner.simulationModels;
 }
 
 llvm::Error writeNodeTop(PackageWriter &writer, PlannedNode &node,

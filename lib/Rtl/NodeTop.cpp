@@ -351,7 +351,9 @@ rtl::ModuleOp NodeTop::run() {
       topIn.push_back({name + signal, name + signal});
     topOut.push_back({name + "_tready", name + "_tready", 1});
     // The endpoint gives whole frames.
-    topOut.push_back({name + "_err_o", "unused_err_" + std::to_string(p), 16});
+    if (o.countsErrors)
+      topOut.push_back(
+          {name + "_err_o", "unused_err_" + std::to_string(p), 16});
   }
   for (int64_t p = 0; p < o.outputs; ++p) {
     std::string name = "m_axis_" + std::to_string(p);

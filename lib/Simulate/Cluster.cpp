@@ -375,6 +375,16 @@ void fillStatistics(const Plan &plan, const Report &report, int64_t frames,
 }
 } // namespace
 
+json::Array rhizome::sharesOf(ArrayRef<ClusterParty> parties) {
+  json::Array shares;
+  for (const ClusterParty &party : parties)
+    shares.push_back(json::Object{{"name", party.name},
+                                  {"utilization", party.utilization},
+                                  {"sending", party.sending},
+                                  {"receiving", party.receiving}});
+  return shares;
+}
+
 Expected<ClusterResult> rhizome::simulateCluster(
     const Package &package, const std::vector<std::vector<Tensor>> &frames,
     const std::vector<BorderPort> &inputs,

@@ -31,6 +31,7 @@ import hostile
 import hostilepackages
 import imports
 import install
+import kernelcluster
 import kernelfront
 import kernelhost
 import kernels
@@ -220,6 +221,8 @@ SUITES = {
     "kernel-floats": kernels.kernel_floats,
     "kernel-parallel": kernels.kernel_parallel,
     "kernel-plans": kernels.kernel_plans,
+    "kernel-cluster": kernelcluster.kernel_cluster,
+    "kernel-drivers": kernelcluster.kernel_drivers,
     "kernel-steering": kernels.kernel_steering,
     "kernel-analysis": kernels.kernel_analysis,
     "kernel-refusals": kernels.kernel_refusals,

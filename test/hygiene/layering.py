@@ -68,7 +68,7 @@ ALLOWED = {
     "Deploy": "Dialect/Marks Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",
     "Characterize": "PlanBuild Design Generator Synth Target Support",
-    "KernelCommands": "Dialect/Marks Dialect/Flow Evaluate Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
+    "KernelCommands": "Dialect/Marks Dialect/Flow Evaluate Deploy Cost Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
                       "Numeric Support",
@@ -81,7 +81,7 @@ ALLOWED = {
                      "Model Numeric Report Synth Vendor Package Target "
                      "Support",
     "tools/rhizome-rank": "ClusterSim Package Support runtime",
-    "tools/rhizome-node": "Deploy Support",
+    "tools/rhizome-node": "Deploy KernelCommands Model Support",
     "tools/rhizome-opt": "Dialect/Marks Pipeline Conversion Import/Mlir Import/Kernel Transforms Dialect/Num Dialect/Osa "
                          "Dialect/Flow Dialect/Rtl Support",
 }

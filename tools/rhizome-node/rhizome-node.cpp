@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One node of a service as a process: a peer on the network like a board.
-#include "rhizome/Deploy/Service.h"
+#include "rhizome/KernelCommands/RunHardware.h"
+#include "rhizome/Model/Input.h"
 #include "rhizome/Support/Program.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Support/Version.h"
@@ -78,7 +79,10 @@ static int serve(int argc, char **argv) {
   request.onMetrics = [&](const std::string &place) {
     llvm::errs() << request.node << ": metrics at " << place << "\n";
   };
-  auto served = serveNode(request);
+  auto served = model::inputKind(request.package) ==
+                        model::InputKind::KernelPackage
+                    ? kernelcommands::serveKernelNode(request)
+                    : serveNode(request);
   for (const std::string &note :
        served ? served->notes : served.failure().notes)
     llvm::errs() << "note: " << withoutControls(note) << "\n";

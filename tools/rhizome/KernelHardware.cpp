@@ -104,6 +104,9 @@ int cli::showKernel(const pipeline::CompileResult &result, bool json) {
     llvm::outs() << result.package << "  (" << decimal(result.seconds, 2)
                  << " s)\n";
   printPrediction(plan.predicted);
+  if (!plan.cluster.empty())
+    llvm::outs() << "  nodes      " << plan.nodes.size() << " of "
+                 << plan.cluster << ", each " << plan.device << "\n";
   llvm::outs() << "  used       ";
   const char *separator = "";
   for (auto &[name, share] : plan.utilization) {
@@ -159,6 +162,8 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
     if (result.measured)
       measured = llvm::json::Object{{"interval_cycles", result.intervalCycles},
                                     {"latency_cycles", result.latencyCycles}};
+    if (result.cluster)
+      measured = measuredOf(*result.cluster);
     llvm::json::Object object{{"ok", true},
                               {"frames", result.frames},
                               {"mismatches", result.mismatches},
@@ -169,6 +174,8 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
                               {"sim_cycles_per_s", result.simCyclesPerS}};
     if (!result.simulator.empty())
       object["simulator"] = llvm::json::fixUTF8(result.simulator);
+    if (result.cluster)
+      addCluster(*result.cluster, object);
     if (!result.firstMismatch.empty())
       object["first_mismatch"] = result.firstMismatch;
     if (!result.notes.empty())
@@ -196,6 +203,8 @@ int cli::runKernelHardware(const HardwareRunRequest &asked, bool json) {
                  << " elements per second at " << decimal(predicted.clockMhz, 3)
                  << " MHz\n";
   }
+  if (result.cluster)
+    printCluster(*result.cluster, predicted);
   if (result.simCyclesPerS > 0)
     llvm::outs() << "simulator: " << grouped(int64_t(result.simCyclesPerS))
                  << " cycles per second, built in "

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Result.h"
 #include "llvm/Support/JSON.h"
 #include <chrono>
@@ -71,6 +72,13 @@ void printMemories(const Plan &plan);
 void printBodies(const Plan &plan);
 /// Which die of a device holds what, for plans on several dies.
 void printDies(const Plan &plan);
+
+/// What a simulated cluster measured; null if it measured nothing.
+llvm::json::Value measuredOf(const ClusterResult &result);
+/// Enters who did what, and how long it took.
+void addCluster(const ClusterResult &result, llvm::json::Object &to);
+/// The same as tables, beside what was predicted.
+void printCluster(const ClusterResult &result, const Prediction &predicted);
 
 /// A line on stderr that is overwritten, if stdout is a terminal or
 /// $RHIZOME_PROGRESS is set, as the Python interface does. Elsewhere it is

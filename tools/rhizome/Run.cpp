@@ -6,6 +6,7 @@
 #include "ModelOptions.h"
 #include "Output.h"
 #include "rhizome/Deploy/Service.h"
+#include "rhizome/KernelCommands/RunHardware.h"
 #include "rhizome/Support/Units.h"
 #include <condition_variable>
 #include <csignal>
@@ -173,7 +174,10 @@ static int runServing(RunRequest request) {
   return served->isInterrupted ? 128 + cancelled : 0;
 }
 
-static int runRun(RunRequest request, bool json) {
+using RunOne = std::function<rhizome::Result<RunResult>(const RunRequest &)>;
+
+static int runRun(RunRequest request, bool json,
+                  const RunOne &runOne = runPackage) {
   // Until then a signal ends the program, and what it builds, as usual.
   request.onBegin = takeSignals;
   request.isCancelled = [] { return cancelled != 0; };
@@ -194,7 +198,7 @@ static int runRun(RunRequest request, bool json) {
                              : std::string()) +
               " …");
   };
-  auto run = runPackage(request);
+  auto run = runOne(request);
   watchdog.end();
   line.show("");
   // If it failed, the frames that succeeded.
@@ -336,7 +340,8 @@ static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
   checkOptions(command, true,
                {"--input", "--output", "--frames", "--seed", "--json",
                 "--driver", "--stalls-in", "--stalls-out", "--accept-changes",
-                "--trust"});
+                "--trust", "--no-check", "--at", "--manifest", "--key",
+                "--outstanding", "--patience-s", "--hostfile", "--platform"});
   refuseKernelOptions(command, {"--check", "--threads"});
   HardwareRunRequest request;
   static_cast<KernelRunRequest &>(request) = kernel;
@@ -349,17 +354,22 @@ static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
   request.trust = given.trust;
   request.stallsIn = given.driverOptions.stallsIn;
   request.stallsOut = given.driverOptions.stallsOut;
-  const DriverKind driver = given.driver.value_or(DriverKind::Cpu);
+  const DriverKind driver =
+      given.driver.value_or(isLinked(given.package) ? DriverKind::Udp
+                                                    : DriverKind::Cpu);
   checkDriverOptions(command, driver);
   if (driver == DriverKind::Cpu)
     return [request, json] { return runKernelPackage(request, json); };
   if (driver == DriverKind::Simulation)
     return [request, json] { return runKernelHardware(request, json); };
-  throw CLI::ValidationError(
-      "--driver",
-      "a kernel's package has the drivers cpu and simulation; on an FPGA, "
-      "build its host program: cmake -S " +
-          given.package + "/host -B build && cmake --build build");
+  RunRequest frames = given;
+  frames.driver = driver;
+  frames.driverOptions.seed = given.seed;
+  return [frames, request, json] {
+    return runRun(frames, json, [&](const RunRequest &run) {
+      return runKernelFrames(run, request);
+    });
+  };
 }
 
 void cli::addRun(CLI::App &app, Run &run) {
@@ -465,6 +475,7 @@ void cli::addRun(CLI::App &app, Run &run) {
   command->callback([options, command, &run] {
     const InputKind kind = inputKind(options->request.package);
     if (kind == InputKind::KernelPackage) {
+      options->request.check = !options->noCheck;
       run = kernelPackageRun(*command, options->request, options->inputs,
                              options->kernel, options->json);
       return;

@@ -14,10 +14,16 @@ using namespace rhizome::evaluate;
 using namespace rhizome::model;
 using namespace rhizome::kernelcommands;
 
-/// Statistics of each party of a cluster, for machines.
-static llvm::json::Array partiesOf(const SimulateResult &result) {
+llvm::json::Value cli::measuredOf(const ClusterResult &result) {
+  if (result.throughputPerS <= 0)
+    return nullptr;
+  return llvm::json::Object{{"throughput_per_s", result.throughputPerS},
+                            {"latency_us", result.latencyUs}};
+}
+
+void cli::addCluster(const ClusterResult &result, llvm::json::Object &to) {
   llvm::json::Array parties;
-  for (const PartyResult &party : result.parties)
+  for (const ClusterParty &party : result.parties)
     parties.push_back(llvm::json::Object{{"name", party.name},
                                          {"device", party.device},
                                          {"utilization", party.utilization},
@@ -28,22 +34,25 @@ static llvm::json::Array partiesOf(const SimulateResult &result) {
                                          {"resent", party.resent},
                                          {"cycles", party.cycles},
                                          {"skipped", party.skipped}});
-  return parties;
+  to["parties"] = std::move(parties);
+  to["simulated_us"] = result.simulatedUs;
+  to["seconds"] = result.seconds;
 }
 
-static void printCluster(const SimulateResult &result) {
+void cli::printCluster(const ClusterResult &result,
+                       const Prediction &predicted) {
   if (result.throughputPerS > 0) {
     Table table({"", "predicted", "measured"});
-    table.add({"rate per s", rateText(result.predicted.throughputPerS),
+    table.add({"rate per s", rateText(predicted.throughputPerS),
                rateText(result.throughputPerS)});
-    table.add({"latency", durationText(result.predicted.latencyUs * 1e-6),
+    table.add({"latency", durationText(predicted.latencyUs * 1e-6),
                durationText(result.latencyUs * 1e-6)});
     table.print();
     llvm::outs() << "\n";
   }
   Table table({"node", "device", "busy", "sending", "receiving", "datagrams",
                "lost", "sent again"});
-  for (const PartyResult &p : result.parties)
+  for (const ClusterParty &p : result.parties)
     table.add({p.name, p.device, p.device.empty() ? "" : percent(p.utilization),
                percent(p.sending), percent(p.receiving), grouped(p.datagrams),
                grouped(p.lost), grouped(p.resent)});
@@ -63,7 +72,7 @@ static int runSimulate(SimulateRequest request, bool json) {
   if (!simulated)
     return failWith(simulated.failure(), json);
   const SimulateResult &result = *simulated;
-  if (result.measured || result.throughputPerS > 0)
+  if (result.measured || result.cluster)
     redrawReport(request.package);
   printNotes(result.notes);
   bool good = result.mismatches == 0 && result.unexpected <= 0;
@@ -76,9 +85,8 @@ static int runSimulate(SimulateRequest request, bool json) {
         cycles["load_cycles"] = result.loadCycles;
       measured = std::move(cycles);
     }
-    if (result.throughputPerS > 0)
-      measured = llvm::json::Object{{"throughput_per_s", result.throughputPerS},
-                                    {"latency_us", result.latencyUs}};
+    if (result.cluster)
+      measured = measuredOf(*result.cluster);
     llvm::json::Object object{{"frames", result.frames},
                               {"mismatches", result.mismatches},
                               {"predicted", toJSON(result.predicted)},
@@ -94,11 +102,8 @@ static int runSimulate(SimulateRequest request, bool json) {
       object["unexpected"] = result.unexpected;
     if (!result.firstMismatch.empty())
       object["first_mismatch"] = result.firstMismatch;
-    if (!result.parties.empty()) {
-      object["parties"] = partiesOf(result);
-      object["simulated_us"] = result.simulatedUs;
-      object["seconds"] = result.seconds;
-    }
+    if (result.cluster)
+      addCluster(*result.cluster, object);
     if (!request.inputs.empty())
       reportSaturation(result.saturation, object);
     printJson(std::move(object));
@@ -132,13 +137,26 @@ static int runSimulate(SimulateRequest request, bool json) {
                  decimal(result.loadCycles, 0)});
     table.print();
   }
-  if (!result.parties.empty())
-    printCluster(result);
+  if (result.cluster)
+    printCluster(*result.cluster, result.predicted);
   if (result.simCyclesPerS > 0)
     llvm::outs() << "simulator: " << grouped(int64_t(result.simCyclesPerS))
                  << " cycles per second, built in "
                  << decimal(result.buildSeconds, 1) << " s\n";
   return good ? 0 : 1;
+}
+
+/// Refuses options of links where there are none.
+static void checkLinkOptions(const CLI::App &command, Level level) {
+  if (level != Level::Cluster)
+    for (const char *name :
+         {"--loss", "--reorder", "--reorder-delay-us", "--hostfile"})
+      if (command.count(name))
+        throw CLI::ValidationError(name, "only with --level cluster are "
+                                         "datagrams sent");
+  if (command.count("--reorder-delay-us") && !command.count("--reorder"))
+    throw CLI::ValidationError("--reorder-delay-us",
+                               "no datagram is delayed without --reorder");
 }
 
 void cli::addSimulate(CLI::App &app, Run &run) {
@@ -235,12 +253,20 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    {"--level", "--input", "--output", "--frames", "--seed",
                     "--json", "--stalls-in", "--stalls-out", "--four-state",
                     "--trace", "--memory-error", "--accept-changes",
-                    "--trust"});
+                    "--trust", "--loss", "--reorder", "--reorder-delay-us",
+                    "--hostfile"});
       refuseKernelOptions(*command);
-      if (options->request.level != Level::Rtl)
-        throw CLI::ValidationError("--level", "of a kernel's package there is "
-                                              "only rtl");
+      const bool isCluster = options->request.level == Level::Cluster;
+      if (!isCluster && options->request.level != Level::Rtl)
+        throw CLI::ValidationError("--level", "of a kernel's package there are "
+                                              "only rtl and cluster");
+      checkLinkOptions(*command, options->request.level);
       HardwareRunRequest kernel;
+      if (isCluster)
+        kernel.cluster = {.loss = options->request.loss,
+                          .reorder = options->request.reorder,
+                          .reorderDelayUs = options->request.reorderDelayUs,
+                          .hostfile = options->request.hostfile};
       kernel.path = options->request.package;
       kernel.inputs = options->inputs;
       kernel.outputs = options->request.outputs;
@@ -279,15 +305,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
           "--trace", "there are signals at the levels rtl, board, netlist and "
                      "bitstream only");
     const Level level = options->request.level;
-    if (level != Level::Cluster)
-      for (const char *name :
-           {"--loss", "--reorder", "--reorder-delay-us", "--hostfile"})
-        if (command->count(name))
-          throw CLI::ValidationError(name, "only with --level cluster are "
-                                           "datagrams sent");
-    if (command->count("--reorder-delay-us") && !command->count("--reorder"))
-      throw CLI::ValidationError("--reorder-delay-us",
-                                 "no datagram is delayed without --reorder");
+    checkLinkOptions(*command, level);
     if (level == Level::Functional)
       for (const char *name : {"--stalls-in", "--stalls-out", "--four-state"})
         if (command->count(name))

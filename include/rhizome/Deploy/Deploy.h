@@ -7,6 +7,9 @@
 #include "rhizome/Package/Package.h"
 
 namespace rhizome::deploy {
+/// Writes deploy.yaml and deploy.sh, for a plan with channels.
+llvm::Error writeManifest(PackageWriter &writer, const Plan &plan);
+
 /// Writes host/ and, if the plan has channels, deploy.yaml and deploy.sh. All
 /// nodes must have been written, and the plan must have its host section.
 llvm::Error writeDeployment(PackageWriter &writer, const Plan &plan,

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "rhizome/Package/Package.h"
-#include "rhizome/runtime/driver.h"
+#include "rhizome/runtime/drivers.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,11 +44,16 @@ struct DriverOptions {
 /// compiled: its files' checksums are taken now.
 llvm::Expected<runtime::Design> designOf(const Package &package);
 
+/// What computes in a device's place on this CPU.
+using ComputeOf = std::function<llvm::Expected<runtime::Compute>()>;
+/// The regions of a package's network as machine code, on frames of bytes.
+llvm::Expected<runtime::Compute> computeOf(const Package &package);
+
 /// A driver for the package, not yet open. Refuses unsuitable ones: a
 /// simulation of several nodes, ranks of a single one, a serial line without a
 /// name, a card without a program. Nodes on a network have their own client
-/// (runService).
+/// (makeClient).
 llvm::Expected<std::unique_ptr<runtime::Driver>>
 makeDriver(const Package &package, DriverKind kind,
-           const DriverOptions &options);
+           const DriverOptions &options, const ComputeOf &computeOf);
 } // namespace rhizome::deploy

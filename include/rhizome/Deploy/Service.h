@@ -44,8 +44,12 @@ struct ServeResult {
   int64_t datagramsReceived = 0, datagramsSent = 0, resent = 0, dropped = 0;
   std::vector<std::string> notes; ///< notes on the package for the user
 };
-/// Serves until it is stopped.
-Result<ServeResult> serveNode(const ServeRequest &request);
+/// Serves until it is stopped. `compute`, if there is one, is the node's function
+/// on the CPU; otherwise that of the package's model.
+Result<ServeResult>
+serveNode(const ServeRequest &request,
+          const std::function<llvm::Expected<runtime::Compute>(
+              const Package &package)> &compute = nullptr);
 
 struct RunResult;
 
@@ -92,6 +96,12 @@ struct RunResult : model::Comparison {
 /// an interruption. The files of outputs then have the answers up to the first
 /// that is missing. In a failure, `detail` is the RunResult so far.
 Result<RunResult> runPackage(const RunRequest &request);
+
+/// The client of the package's nodes, whose host sends and gets these tensors.
+llvm::Expected<std::unique_ptr<runtime::Driver>>
+makeClient(const Package &package, const std::vector<BorderPort> &inputs,
+           const std::vector<BorderPort> &outputs, const RunRequest &request,
+           std::function<void(const std::string &line)> onEvent);
 
 /// Opens the driver once and answers requests of a program that started this
 /// one, until `source` ends or it is cancelled; nothing is compared. The form

@@ -5,6 +5,7 @@
 
 #include "rhizome/Model/Request.h"
 #include "rhizome/Package/Plan.h"
+#include "rhizome/Simulate/Cluster.h"
 #include "rhizome/Support/Refusal.h"
 #include "rhizome/Support/Result.h"
 
@@ -37,13 +38,6 @@ struct SimulateRequest : model::DataChoice {
   std::string hostfile; ///< for mpirun
 };
 
-/// What a party of a simulated cluster did.
-struct PartyResult {
-  std::string name, device;
-  double utilization = 0, sending = 0, receiving = 0; ///< shares of time
-  int64_t datagrams = 0, lost = 0, resent = 0, cycles = 0, skipped = 0;
-};
-
 struct SimulateResult : model::Comparison {
   int64_t frames = 0;
   int64_t golden = 0;     ///< golden vectors that were compared, too
@@ -55,10 +49,8 @@ struct SimulateResult : model::Comparison {
   double simCyclesPerS = 0;
   double buildSeconds = 0;
   std::string simulator; ///< the program that was run, "" if none was
-  /// Of a cluster: frames a second, a single request's time, who did what.
-  double throughputPerS = 0, latencyUs = 0;
-  std::vector<PartyResult> parties;
-  double simulatedUs = 0, seconds = 0;
+  /// Of a cluster: its rate, a single request's time, who did what.
+  std::optional<ClusterResult> cluster;
   std::vector<Saturation> saturation; ///< if data were given, all quantizers
   std::vector<std::string> notes; ///< what a user should know of the package
 };

@@ -8,6 +8,7 @@
 #include "rhizome/KernelCommands/Kernel.h"
 #include "rhizome/Package/Plan.h"
 #include "rhizome/PlanBuild/Targets.h"
+#include "rhizome/Simulate/Cluster.h"
 #include <functional>
 #include <memory>
 #include <optional>
@@ -61,9 +62,10 @@ inline constexpr const char *kUnitRtl = "node0_rtl";
 bool holdsKernel(mlir::ModuleOp module);
 
 /// A kernel on its way through the phases, each on what the one before has left
-/// in the module: its loop nests are built for one device. Refuses, all at once
-/// and at their places, what no hardware is built for; clusters; a unit that
-/// the device does not hold. A board stands for its device and clock.
+/// in the module: its loop nests are built for one device, or for equal nodes of
+/// a cluster. Refuses, all at once and at their places, what no hardware is built
+/// for; a unit that the device does not hold. A board stands for its device and
+/// clock.
 class HardwareCompilation {
 public:
   /// `module` is empty, or what a phase has left. It stays the caller's.
@@ -112,6 +114,8 @@ struct HardwareRunRequest : KernelRunRequest {
   /// A tensor at whose buffer the memory of a system answers with an error,
   /// "u" or "u=decerr"; "": none.
   std::string memoryError;
+  /// The nodes of a cluster with their links, instead of the RTL of one device.
+  std::optional<ClusterOptions> cluster;
   bool acceptChanges = false, trust = false, showProgress = false;
   /// Told in words of what takes a while, as it begins.
   std::function<void(const std::string &what)> onWait = {};
@@ -127,6 +131,8 @@ struct HardwareRunResult {
   int64_t latencyCycles = 0;
   double simCyclesPerS = 0, buildSeconds = 0;
   std::string simulator;
+  /// Of a cluster: its rate, a single element's time, and who did what.
+  std::optional<ClusterResult> cluster;
   std::vector<std::string> outputs; ///< names, in the order of their files
   bool isSingle = false;            ///< as in KernelRunResult
   std::vector<std::string> notes;

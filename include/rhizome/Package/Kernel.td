@@ -54,6 +54,8 @@ def UnitChoice : Struct<"UnitChoice", "Choice",
          key = "system">,
     Int<"units", "equal systems, each with elements of its own",
         [Range<1, kMostUnits.Value>], preset = "1">,
+    Int<"nodes", "equal nodes of a cluster, which compute elements in turn",
+        [Range<1, kMostKernelNodes.Value>], preset = "1">,
     // Empty in a request: as many as its memories' banks allow.
     Ints<"borders", [{for each input and then each output of the unit: its words
         that pass the border in a cycle, which divide `words`}]>,

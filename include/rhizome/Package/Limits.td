@@ -22,5 +22,7 @@ def kMostLanes
 def kMostBeatWords : Limit<"UnitChoice", 4096,
                            "Words of a tensor in a beat of a stream, at most.">;
 def kMostUnits : Limit<"UnitChoice", 64, "Units of a system, at most.">;
+def kMostKernelNodes
+    : Limit<"UnitChoice", 1000, "Nodes of a cluster with equal units, at most.">;
 
 #endif // RHIZOME_PACKAGE_LIMITS_TD

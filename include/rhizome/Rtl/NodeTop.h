@@ -26,6 +26,7 @@ struct EndpointMemory {
 struct EndpointOptions {
   int64_t streamBits = 64;
   int64_t inputs = 1, outputs = 1; ///< of rhz_top
+  bool countsErrors = true;        ///< rhz_top has s_axis_0_err_o
   /// Receiving channels by port, then transmitting ones by port.
   std::vector<EndpointChannel> channels;
   std::vector<EndpointMemory> memories;

@@ -7,6 +7,7 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Tensor.h"
+#include "llvm/Support/JSON.h"
 #include <functional>
 #include <optional>
 
@@ -33,6 +34,9 @@ struct ClusterParty {
   int64_t datagrams = 0, lost = 0, resent = 0;
   int64_t cycles = 0, skipped = 0; ///< simulated; skipped, as nothing happened
 };
+
+/// Their shares of time, as results/cluster.json keeps them.
+llvm::json::Array sharesOf(llvm::ArrayRef<ClusterParty> parties);
 
 struct ClusterResult {
   /// [frame][output], channels-last, for the given frames.
