@@ -475,5 +475,12 @@ Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
       sim::buildModel(package, node, /*withEndpoint=*/false, onWait);
   if (!model)
     return model.takeError();
-  return NodeModel{std::move(model->program), std::move(model->held)};
+  Expected<std::optional<Confinement>> confinement =
+      sim::simulatorConfinement(package, package.plan().owner(node), "");
+  if (!confinement)
+    return confinement.takeError();
+  if (*confinement)
+    (*confinement)->writable.clear();
+  return NodeModel{std::move(model->program), std::move(model->held),
+                   std::move(*confinement)};
 }

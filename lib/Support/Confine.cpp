@@ -523,3 +523,15 @@ std::vector<std::string> Cage::words(StringRef folder) const {
 const std::vector<std::string> &Cage::environment() const {
   return parts->environment;
 }
+
+Error rhizome::confineThread(const Confinement &confinement,
+                             StringRef program) {
+  if (wallHere() != Wall::Landlock)
+    return createStringError("this is confined by Landlock, which this system "
+                             "lacks; if you trust the package, say --trust");
+  Expected<Cage> cage = Cage::make(confinement, program);
+  if (!cage)
+    return cage.takeError();
+  return cage->enter() ? Error::success()
+                       : createStringError("it cannot be confined");
+}
