@@ -142,6 +142,14 @@ LogicalResult rhizome::host::checkAccesses(linalg::LinalgOp op) {
   return success();
 }
 
+LogicalResult rhizome::host::checkAccesses(ModuleOp module) {
+  return failure(module
+                     ->walk([](linalg::LinalgOp op) {
+                       return WalkResult(checkAccesses(op));
+                     })
+                     .wasInterrupted());
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
