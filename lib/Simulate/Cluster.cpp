@@ -189,6 +189,9 @@ Expected<std::vector<std::string>> ranksCommand(const Package &package,
       "--mca", "btl_vader_single_copy_mechanism", "none", "-n",
       std::to_string(package.plan().nodes.size() + 1)};
   if (!hostfile.empty())
+    if (Error error = checkIsFile(hostfile))
+      return std::move(error);
+  if (!hostfile.empty())
     command.insert(command.end(), {"--hostfile", hostfile});
   else // all on this machine: nothing is heard from elsewhere
     command.insert(command.end(), {"--mca", "oob_tcp_if_include", "lo", "--mca",
