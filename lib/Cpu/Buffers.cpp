@@ -215,6 +215,8 @@ Value Bufferizer::written(Operation *op, Value begins, bool isRead,
 }
 
 LogicalResult Bufferizer::dps(linalg::LinalgOp op) {
+  if (failed(host::checkAccesses(op)))
+    return failure();
   SmallVector<Value> operands;
   for (Value v : op.getDpsInputs())
     operands.push_back(isa<RankedTensorType>(v.getType()) ? read(v) : v);

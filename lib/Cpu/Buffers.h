@@ -32,6 +32,12 @@ void fuseElementwise(mlir::func::FuncOp func);
 llvm::LogicalResult bufferize(mlir::func::FuncOp func, const Memory &memory,
                               Constants &constants);
 
+/// Keeps a function on buffers, fresh from `bufferize`, within them, and from
+/// divisions at which a processor traps, whatever its model computes: checks
+/// are added where its indices do not show it. Fails with a diagnostic at an
+/// access that is always outside.
+llvm::LogicalResult guardAccesses(mlir::func::FuncOp func);
+
 /// Makes the loops' checks (host::Check) record the first value for which one
 /// does not hold, in a new argument of the function, int64 [3]. Returns the
 /// checks; of none there is no argument.

@@ -145,7 +145,8 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
   Entry entry;
   entry.function = name.str();
   entry.borders = func.getNumArguments() + func.getNumResults();
-  if (failed(bufferize(func, Memory::dense(func), entry.constants)))
+  if (failed(bufferize(func, Memory::dense(func), entry.constants)) ||
+      failed(guardAccesses(func)))
     return failure();
   vectorizeLoops(func, {unit, entry.borders, /*contracts=*/true},
                  entry.constants);

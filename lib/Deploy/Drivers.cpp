@@ -92,16 +92,11 @@ confinerOf(std::optional<Confinement> confinement, std::string program) {
     return nullptr;
   return [confinement = *confinement,
           program](const std::string &folder) -> std::string {
-    if (wallHere() != Wall::Landlock)
-      return "this driver's programs are confined by Landlock, which this "
-             "system lacks; if you trust the package, say --trust";
     Confinement wanted = confinement;
     if (llvm::find(wanted.writable, folder) == wanted.writable.end())
       wanted.writable.push_back(folder);
-    Expected<Cage> cage = Cage::make(wanted, program);
-    if (!cage)
-      return toString(cage.takeError());
-    return cage->enter() ? "" : "it cannot be confined";
+    Error error = confineThread(wanted, program);
+    return error ? toString(std::move(error)) : "";
   };
 }
 

@@ -14,8 +14,12 @@
 #include "rhizome/runtime/metrics.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 #include <numeric>
+#include <sched.h>
+#include <thread>
 
 using namespace llvm;
 using namespace rhizome;
@@ -39,6 +43,9 @@ public:
   /// Computes for some milliseconds at most; false if there is nothing to do.
   virtual Expected<bool> work() = 0;
   virtual int64_t cycles() const { return 0; }
+  /// Confines the calling thread, which is to be the only one that computes;
+  /// null of a function that needs none.
+  virtual std::function<Error()> confiner() const { return nullptr; }
 };
 
 class CpuFunction : public NodeFunction {
@@ -140,6 +147,16 @@ public:
   }
   int64_t cycles() const override {
     return clocked + (model ? model->statistics().cycles : 0);
+  }
+  std::function<Error()> confiner() const override {
+    if (!built.confinement)
+      return nullptr;
+    return [wanted = *built.confinement, library = built.library] {
+      // A design enters the folder of its images, which is then this thread's.
+      if (unshare(CLONE_FS) != 0)
+        return createStringError("its thread has no folder of its own");
+      return confineThread(wanted, library);
+    };
   }
 
 private:
@@ -339,6 +356,46 @@ std::string metricsOf(const ServeRequest &request, const ServeResult &result,
   return text.text();
 }
 
+/// A design's code is loaded, runs and ends in a thread of its own, confined:
+/// `serve` gets a function for the texts that this thread publishes.
+Error serveConfined(
+    std::unique_ptr<NodeFunction> &function,
+    const std::function<Error()> &confine,
+    function_ref<Error(const std::function<void(std::string)> &)> serve,
+    const std::function<void(std::string)> &publish) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<std::string> waiting;
+  bool isOver = false;
+  Error error = Error::success();
+  std::thread worker([&] {
+    Error ended = confine();
+    if (!ended)
+      ended = serve([&](std::string text) {
+        std::lock_guard<std::mutex> lock(mutex);
+        waiting = std::move(text);
+        changed.notify_one();
+      });
+    function.reset(); // it may have code of its own for its end
+    std::lock_guard<std::mutex> lock(mutex);
+    error = joinErrors(std::move(error), std::move(ended));
+    isOver = true;
+    changed.notify_one();
+  });
+  std::unique_lock<std::mutex> lock(mutex);
+  while (waiting || !isOver) {
+    changed.wait(lock, [&] { return waiting || isOver; });
+    std::optional<std::string> text = std::exchange(waiting, std::nullopt);
+    lock.unlock();
+    if (text)
+      publish(std::move(*text));
+    lock.lock();
+  }
+  lock.unlock();
+  worker.join();
+  return error;
+}
+
 using ComputeOfPackage =
     std::function<Expected<runtime::Compute>(const Package &package)>;
 
@@ -428,33 +485,43 @@ Error serveInto(const ServeRequest &request, const ComputeOfPackage &compute,
   if (metrics && request.onMetrics)
     request.onMetrics(metrics->place());
   Pump pump(plan, node->name, endpoint, **function);
-  bool busy = false;
-  Error error = Error::success();
-  auto publish = [&] {
-    fill(result, pump, **function, endpoint, driver);
-    if (metrics)
-      metrics->publish(metricsOf(request, result, pump));
+  auto serve = [&](const std::function<void(std::string)> &publish) -> Error {
+    constexpr link::Time kPublished = 200'000'000;
+    link::Time due = 0;
+    bool busy = false;
+    Error error = Error::success();
+    auto tell = [&] {
+      fill(result, pump, **function, endpoint, driver);
+      if (metrics)
+        publish(metricsOf(request, result, pump));
+    };
+    while (!request.isStopped || !request.isStopped()) {
+      link::Time now = link::UdpSocket::now();
+      bool good = driver.step(
+          busy ? now : now + 100'000'000,
+          [&](link::Time) {
+            Expected<bool> more = pump.run();
+            busy = more && *more;
+            if (!more)
+              error = more.takeError();
+          },
+          problem);
+      if (metrics && now >= due) {
+        tell();
+        due = now + kPublished;
+      }
+      if (error)
+        return error;
+      if (!good)
+        return failure();
+    }
+    tell();
+    return Error::success();
   };
-  while (!request.isStopped || !request.isStopped()) {
-    link::Time now = link::UdpSocket::now();
-    bool good = driver.step(
-        busy ? now : now + 100'000'000,
-        [&](link::Time) {
-          Expected<bool> more = pump.run();
-          busy = more && *more;
-          if (!more)
-            error = more.takeError();
-        },
-        problem);
-    if (metrics && metrics->isDue())
-      publish();
-    if (error)
-      return error;
-    if (!good)
-      return failure();
-  }
-  publish();
-  return Error::success();
+  auto publish = [&](std::string text) { metrics->publish(std::move(text)); };
+  std::function<Error()> confine = (*function)->confiner();
+  return confine ? serveConfined(*function, confine, serve, publish)
+                 : serve(publish);
 }
 } // namespace
 

@@ -254,6 +254,16 @@ private:
     return llvm::success();
   }
 
+  /// Whether so many places from `begin` on, each `stride` after the one
+  /// before, are on an axis of `extent`.
+  static bool isInside(int64_t begin, int64_t size, int64_t stride,
+                       int64_t extent) {
+    int64_t last = 0;
+    return begin >= 0 && begin < extent &&
+           !llvm::MulOverflow(size - 1, stride, last) &&
+           !llvm::AddOverflow(begin, last, last) && last >= 0 && last < extent;
+  }
+
   /// Between a dense tensor and a box of one of shape `shape`.
   template <typename Slice>
   llvm::LogicalResult move(mlir::Operation *op, Lookup of, const Store &from,
@@ -272,8 +282,7 @@ private:
     if (!box)
       return op->emitOpError("has offsets that are not constant");
     for (size_t d = 0; d < shape.size(); ++d)
-      if (sizes[d] && (begin[d] < 0 || begin[d] >= shape[d] ||
-                       begin[d] + (sizes[d] - 1) * strides[d] >= shape[d]))
+      if (sizes[d] && !isInside(begin[d], sizes[d], strides[d], shape[d]))
         return op->emitOpError("reads or writes outside a tensor: a place "
                                "that the model computes is out of range");
     llvm::SmallVector<int64_t> at(shape.size()), offset(1);
@@ -293,6 +302,8 @@ private:
                                      llvm::SmallVectorImpl<Store> &results) {
     if (!op.hasPureTensorSemantics() || op.hasDynamicShape())
       return op->emitOpError("is not on tensors of known shapes");
+    if (llvm::failed(host::checkAccesses(op)))
+      return llvm::failure();
     mlir::Block *body = op.getBlock();
     // Slots: block arguments, then results of steps, and constants.
     llvm::DenseMap<mlir::Value, int> slotOf;

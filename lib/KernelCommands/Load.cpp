@@ -9,6 +9,7 @@
 #include "rhizome/Import/Mlir/MlirImport.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Files.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Support/Names.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/Support/FileSystem.h"
@@ -122,7 +123,8 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   PlacedDiagnostics diagnostics(*loaded.context);
   loaded.module =
       mlir::parseSourceString<mlir::ModuleOp>(text, loaded.context, path);
-  if (!loaded.module || failed(osa::verifyResources(*loaded.module)))
+  if (!loaded.module || failed(osa::verifyResources(*loaded.module)) ||
+      failed(host::checkAccesses(*loaded.module)))
     return textError(path + " is not a module that can be used:\n" +
                      diagnostics.text());
   if (llvm::Error error = finish(loaded))

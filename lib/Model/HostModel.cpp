@@ -12,6 +12,7 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Model/Input.h"
 #include "rhizome/Model/States.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
@@ -100,7 +101,8 @@ HostModel::read(llvm::StringRef path) {
     });
     module =
         parseSourceString<ModuleOp>(*bytes, ParserConfig(context.get()), path);
-    if (module && failed(osa::verifyResources(*module)))
+    if (module && (failed(osa::verifyResources(*module)) ||
+                   failed(host::checkAccesses(*module))))
       module = {};
   }
   if (!module)

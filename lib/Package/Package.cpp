@@ -222,9 +222,11 @@ Error Package::copyImages(const PlannedNode &node, StringRef folder) const {
   auto isImage = [](StringRef name) {
     return name.ends_with(".hex") || name.ends_with(".mem");
   };
+  // Build files list images by patterns, so other names stay behind, too.
   std::set<std::string> images;
   for (const std::string &name : namesIn(rtl))
-    if (isImage(name) && sys::fs::is_regular_file(rtl + "/" + name))
+    if (isImage(name) && isPlainName(name) &&
+        sys::fs::is_regular_file(rtl + "/" + name))
       images.insert(name);
   for (const PlannedActor &actor : thePlan.owner(node).actors)
     for (const auto &[key, value] : actor.config)

@@ -12,7 +12,9 @@
 #include "rhizome/Model/Model.h"
 #include "rhizome/Model/Placing.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -39,6 +41,9 @@ static Result<OwningOpRef<ModuleOp>> readModule(MLIRContext &context,
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return Failure(Failure::Kind::Input, llvm::toString(bytes.takeError()));
+  if (llvm::Error error = checkMlirText(*bytes))
+    return Failure(Failure::Kind::Input,
+                   "'" + path + "': " + llvm::toString(std::move(error)));
   DiagnosticText diagnostics(&context);
   auto module =
       parseSourceString<ModuleOp>(*bytes, ParserConfig(&context), path);
@@ -46,6 +51,7 @@ static Result<OwningOpRef<ModuleOp>> readModule(MLIRContext &context,
     if (Status given = checkGiven(request, holdsKernel(*module)); !given)
       return given.failure();
   if (module && succeeded(osa::verifyResources(*module)) &&
+      succeeded(host::checkAccesses(*module)) &&
       succeeded(verifyAfter(from, *module)))
     return module;
   return Failure(Failure::Kind::Input,

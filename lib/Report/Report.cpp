@@ -217,6 +217,8 @@ Error report::write(const Package &package) {
 }
 
 Error report::measureBaseline(const Package &package, StringRef model) {
+  if (Error error = checkIsFile(model))
+    return error;
   std::string python =
       sys::Process::GetEnv("RHIZOME_PYTHON").value_or("python3");
   Expected<std::string> folder = dataDir();

@@ -189,6 +189,9 @@ Expected<std::vector<std::string>> ranksCommand(const Package &package,
       "--mca", "btl_vader_single_copy_mechanism", "none", "-n",
       std::to_string(package.plan().nodes.size() + 1)};
   if (!hostfile.empty())
+    if (Error error = checkIsFile(hostfile))
+      return std::move(error);
+  if (!hostfile.empty())
     command.insert(command.end(), {"--hostfile", hostfile});
   else // all on this machine: nothing is heard from elsewhere
     command.insert(command.end(), {"--mca", "oob_tcp_if_include", "lo", "--mca",
@@ -485,5 +488,12 @@ Expected<NodeModel> rhizome::buildNodeModel(const Package &package,
       sim::buildModel(package, node, /*withEndpoint=*/false, onWait);
   if (!model)
     return model.takeError();
-  return NodeModel{std::move(model->program), std::move(model->held)};
+  Expected<std::optional<Confinement>> confinement =
+      sim::simulatorConfinement(package, package.plan().owner(node), "");
+  if (!confinement)
+    return confinement.takeError();
+  if (*confinement)
+    (*confinement)->writable.clear();
+  return NodeModel{std::move(model->program), std::move(model->held),
+                   std::move(*confinement)};
 }

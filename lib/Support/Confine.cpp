@@ -120,6 +120,13 @@ constexpr int kForbidden[] = {
     SYS_ioperm,
 #endif
 };
+/// Memory and queues that other programs of the user have as well, by a number
+/// or a name that is no file's.
+constexpr int kShared[] = {
+    SYS_shmget, SYS_shmat,      SYS_shmctl,    SYS_semget, SYS_semctl,
+    SYS_semop,  SYS_semtimedop, SYS_msgget,    SYS_msgsnd, SYS_msgrcv,
+    SYS_msgctl, SYS_mq_open,    SYS_mq_unlink,
+};
 /// What has another way, which is looked into.
 constexpr int kMissing[] = {425 /* io_uring_setup */, 437 /* openat2 */};
 /// Modes, owners, times and attributes of files, which Landlock leaves alone;
@@ -166,6 +173,14 @@ public:
     if (!confinement.hasNetwork)
       on(SYS_socket, EACCES);
     if (!confinement.isLarge)
+      for (int call : kShared)
+        on(call, EPERM);
+    // A file without a name, which Landlock would let it start.
+    if (confinement.programs == Confinement::Programs::None)
+      on(SYS_memfd_create, EACCES);
+    // Limits of another process, which may end it.
+    unlessZero(SYS_prlimit64, 0);
+    if (!confinement.isLarge)
       for (int call : kPretended)
         on(call, 0);
     // Text that a terminal would take as typed.
@@ -201,6 +216,13 @@ private:
   static size_t argument(unsigned k) {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     return offsetof(seccomp_data, args) + 8 * size_t(k);
+  }
+  void unlessZero(int call, unsigned k) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, uint32_t(call), 0, 4));
+    load(argument(k));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    give(SECCOMP_RET_ERRNO | EPERM);
+    load(offsetof(seccomp_data, nr));
   }
   void refuse(int call, unsigned k, std::vector<uint32_t> values) {
     const auto length = uint8_t(2 + 2 * values.size());
@@ -522,4 +544,16 @@ std::vector<std::string> Cage::words(StringRef folder) const {
 
 const std::vector<std::string> &Cage::environment() const {
   return parts->environment;
+}
+
+Error rhizome::confineThread(const Confinement &confinement,
+                             StringRef program) {
+  if (wallHere() != Wall::Landlock)
+    return createStringError("this is confined by Landlock, which this system "
+                             "lacks; if you trust the package, say --trust");
+  Expected<Cage> cage = Cage::make(confinement, program);
+  if (!cage)
+    return cage.takeError();
+  return cage->enter() ? Error::success()
+                       : createStringError("it cannot be confined");
 }

@@ -22,7 +22,13 @@ std::optional<Check> Check::of(Operation *op) {
   if (!what || !range || range.size() != 2 || !isa<arith::SelectOp>(op))
     return std::nullopt;
   Check check{"", what.str(), range[0], range[1]};
+  // A node of ONNX, or a place in a file of MLIR.
   op->getLoc()->walk([&](Location inner) {
+    if (auto at = dyn_cast<FileLineColLoc>(inner); at && check.node.empty())
+      check.node =
+          (at.getFilename().getValue() + ":" + llvm::Twine(at.getLine()) + ":" +
+           llvm::Twine(at.getColumn()))
+              .str();
     auto named = dyn_cast<NameLoc>(inner);
     if (!named)
       return WalkResult::advance();
@@ -56,6 +62,92 @@ Value Scalars::divisor(Value v) {
   Value holds =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, v, whole(0));
   return checked(holds, v, whole(1), "divisor", 1, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The least and the greatest value of an expression.
+struct Span {
+  int64_t lo = 0, hi = 0;
+};
+} // namespace
+
+/// The span of an affine expression of loops that begin at 0; nullopt if it is
+/// not known or too large.
+static std::optional<Span> spanOf(AffineExpr expr, ArrayRef<int64_t> extents) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+    return Span{constant.getValue(), constant.getValue()};
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return Span{0, extents[dim.getPosition()] - 1};
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  std::optional<Span> a = spanOf(binary.getLHS(), extents),
+                      b = spanOf(binary.getRHS(), extents);
+  if (!a || !b)
+    return std::nullopt;
+  Span all;
+  if (expr.getKind() == AffineExprKind::Add)
+    return llvm::AddOverflow(a->lo, b->lo, all.lo) ||
+                   llvm::AddOverflow(a->hi, b->hi, all.hi)
+               ? std::nullopt
+               : std::optional(all);
+  if (b->lo != b->hi)
+    return std::nullopt;
+  const int64_t factor = b->lo;
+  switch (expr.getKind()) {
+  case AffineExprKind::Mul:
+    if (llvm::MulOverflow(a->lo, factor, all.lo) ||
+        llvm::MulOverflow(a->hi, factor, all.hi))
+      return std::nullopt;
+    return factor < 0 ? Span{all.hi, all.lo} : all;
+  case AffineExprKind::Mod:
+    if (factor < 1)
+      return std::nullopt;
+    return a->lo >= 0 && a->hi < factor ? *a : Span{0, factor - 1};
+  case AffineExprKind::FloorDiv:
+    if (factor < 1)
+      return std::nullopt;
+    return Span{llvm::divideFloorSigned(a->lo, factor),
+                llvm::divideFloorSigned(a->hi, factor)};
+  case AffineExprKind::CeilDiv:
+    if (factor < 1)
+      return std::nullopt;
+    return Span{llvm::divideCeilSigned(a->lo, factor),
+                llvm::divideCeilSigned(a->hi, factor)};
+  default:
+    return std::nullopt;
+  }
+}
+
+LogicalResult rhizome::host::checkAccesses(linalg::LinalgOp op) {
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  if (op.hasDynamicShape() || llvm::is_contained(extents, 0))
+    return success();
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.get().getType());
+    if (!type)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [expr, size] : llvm::zip(map.getResults(), type.getShape())) {
+      std::optional<Span> span = spanOf(expr, extents);
+      if (!span || span->lo < 0 || span->hi >= size)
+        return op->emitOpError("reads or writes outside of operand ")
+               << operand.getOperandNumber() << ": its map is " << map;
+    }
+  }
+  return success();
+}
+
+LogicalResult rhizome::host::checkAccesses(ModuleOp module) {
+  return failure(module
+                     ->walk([](linalg::LinalgOp op) {
+                       return WalkResult(checkAccesses(op));
+                     })
+                     .wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//

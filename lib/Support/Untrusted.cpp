@@ -168,6 +168,10 @@ Error checkNesting(StringRef text) {
 }
 
 Error checkMlirText(StringRef text) {
+  // MLIR's reader of bytecode checks too little.
+  if (text.starts_with("ML\xefR"))
+    return createStringError(
+        "it is bytecode of MLIR; write the module as text");
   if (Error error = checkNesting(text))
     return error;
   size_t at = findIndexArray(text);

@@ -362,7 +362,8 @@ Error Runs::place(const PlannedNode &node, const std::string &to) {
               isKernels ? &*plan.kernel->system : nullptr);
   if (!files)
     return refuse(files.takeError());
-  if (Error error = makeFolders(to + "/rtl"))
+  // What an earlier node's tools have left in the way is not followed.
+  if (Error error = makeFolders(root, node.name + "/rtl"))
     return error;
   for (const auto *list : {&node.rtl, &node.simulationModels})
     for (const std::string &name : *list) {

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
@@ -395,6 +396,14 @@ private:
   }
 
   Status buildProgram() {
+    // Of a device or a pipe there may be no end.
+    std::error_code ignored;
+    if (const auto kind =
+            std::filesystem::status(options.program, ignored).type();
+        kind != std::filesystem::file_type::regular &&
+        kind != std::filesystem::file_type::not_found)
+      return {Fault::File,
+              "'" + options.program + "' cannot be read: it is no file"};
     FILE *file = std::fopen(options.program.c_str(), "rb");
     if (!file)
       return {Fault::File, "'" + options.program +

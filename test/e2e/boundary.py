@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import stat
+import subprocess
 
 import networks
 from framework import run_program
@@ -127,10 +128,8 @@ def attempt(suite, outside, label, package, *words, scans=True, names=None,
             status=(0, 1, 2), prefix=()):
     """Runs a command: it ends in good order, and nothing has happened."""
     result = run_program([*outside.environment(scans), *prefix, suite.rhizome,
-                          words[0], package, *words[1:], "--accept-changes"]
-                         if words[0] not in ("report",) else
-                         [*outside.environment(scans), *prefix, suite.rhizome,
-                          words[0], package, *words[1:]], timeout=SECONDS)
+                          words[0], package, *words[1:], "--accept-changes"],
+                         timeout=SECONDS)
     changed = outside.changes()
     good = (result.status in status and not changed
             and (not names or names in result.err + result.out))
@@ -317,6 +316,50 @@ def build_files(suite, outside, base):
                     f"{flow}'s {file} is made anew, as compile made it")
 
 
+def served(suite, outside):
+    """A node in software whose design is Verilated: its code runs in a process
+    with sockets, which must not do what the RTL says. Not only the beginning
+    and the trips of a design are code: its end is, too."""
+    package = compiled(suite, "served", "--cluster", "ku060x1")
+    harm, harmless = outside.home / "harm", outside.home / ".bashrc"
+    place = f"127.0.0.1:{20000 + os.getpid() % 20000}"
+    for label, line in (
+            ("as it begins", f'initial $system("id > {harm}");'),
+            ("as it ends", f'final $system("id > {harm}");'),
+            ("with a file", f'integer f; initial begin f = $fopen("{harmless}",'
+             ' "a"); $fwrite(f, "x"); $fclose(f); end'),
+            ("with the home", 'reg [7:0] rhz_m [0:9]; initial $readmemh('
+             f'"{harmless}", rhz_m);')):
+        attacked = Attacked(package, suite.work / "served-hostile.rhz")
+        attacked.insert(line)
+        for scans in (True, False):
+            words = [str(w) for w in (
+                *outside.environment(scans), suite.rhizome.parent /
+                "rhizome-node", attacked.save(), "node0", "--engine", "rtl",
+                "--at", f"node0={place}", "--accept-changes")]
+            node = subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.PIPE, text=True)
+            said = ""
+            while node.poll() is None and "listens" not in said:
+                said += node.stderr.readline()
+            answer = {}
+            if node.poll() is None:
+                answer = suite.run("run", attacked.path, "-n", 2, "--json",
+                                   "--accept-changes", "--trust", "--at",
+                                   f"node0={place}").json or {}
+                node.terminate()
+            said += node.communicate(timeout=20)[1]
+            changed = outside.changes()
+            suite.check(
+                not changed and (node.returncode == 1 and "rhz_" in said
+                                 if scans else node.returncode == 0
+                                 and answer.get("mismatches") == 0),
+                f"a node {label}{'' if scans else ', unscanned'}: "
+                f"{node.returncode} {changed} {answer.get('frames')} "
+                f"{said[-300:]}", " ".join(words))
+
+
 def netlists(suite, outside, ice):
     """22 and its like."""
     harm = outside.home / "harm"
@@ -438,6 +481,7 @@ def boundary(suite, part="all"):
         "links": lambda: links(suite, outside, base,
                                compiled(suite, "ice", "--board", BOARD)),
         "scripts": lambda: build_files(suite, outside, base),
+        "served": lambda: served(suite, outside),
         "netlists": lambda: netlists(suite, outside, compiled(
             suite, "ice", "--board", BOARD)),
         "targets": lambda: targets(suite, outside, base),

@@ -28,6 +28,7 @@ import golden
 import hardware
 import homes
 import hostile
+import hostilemodules
 import hostilepackages
 import imports
 import install
@@ -156,6 +157,7 @@ SUITES = {
     "packages": packages.packages,
     "boundary": boundary.boundary,     # PART
     "hostile-packages": hostilepackages.hostile,  # COUNT SEED
+    "hostile-modules": hostilemodules.modules,  # COUNT of bytecode
     "hostile-names": hostile.names,
     "hostile-pages": hostile.pages,
     "hostile-bombs": hostile.bombs,

@@ -288,7 +288,10 @@ def special(suite):
     package = suite.work / "plain.rhz"
     result = suite.compile(MODEL, (), "throughput=1000/s", package)
     suite.check(result.status == 0, "compiles", result.command)
-    out = suite.work / "out"
+    out, served = suite.work / "out", suite.work / "served.rhz"
+    result = suite.compile(MODEL, (), "throughput=1000/s", served, "--cluster",
+                           "ku060x1")
+    suite.check(result.status == 0, "compiles", result.command)
     commands = {
         "m.onnx": [("coverage", "{}"), ("compile", "{}", "-o", out),
                    ("explore", "{}"), ("analyze", "{}"),
@@ -303,6 +306,11 @@ def special(suite):
         "l.txt": [("evaluate", MODEL, "--data", MODEL, "--labels", "{}")],
         "x.npy": [("simulate", package, "--level", "functional", "--input", "{}")],
         "x.png": [("run", package, "--driver", "cpu", "--input", "{}")],
+        "program.bin": [("run", package, "--driver", "opencl", "--program", "{}")],
+        "baseline.onnx": [("report", package, "--baseline", "{}")],
+        "key": [("run", served, "--key", "{}"), ("run", served, "--manifest", "{}")],
+        "hosts": [("run", served, "--driver", "mpi", "--hostfile", "{}"),
+                  ("simulate", served, "--level", "cluster", "--hostfile", "{}")],
         "d.yaml": [("compile", MODEL, "--device", "{}", "-o", out),
                    ("compile", MODEL, "--cluster", "{}", "-o", out),
                    ("compile", MODEL, "--board", "{}", "-o", out),
@@ -325,8 +333,10 @@ def special(suite):
                 path.symlink_to(f"/dev/{kind}")
             for words in all_words:
                 words = [path if word == "{}" else word for word in words]
+                # A report without its baseline says so.
+                wanted = (0, 1) if "baseline" in name else (1, 2)
                 result = ended(suite, f"{name} as {kind}, {words[0]}", *words,
-                               wanted=(1, 2), seconds=10)
+                               wanted=wanted, seconds=10)
                 suite.check(result.cpu_s < 3, f"… takes {result.cpu_s:.1f} s")
 
 

@@ -11,10 +11,12 @@ import re
 import shutil
 
 import boundary
+import networks
 from boundary import BOARD, Attacked, Outside, compiled, hidden_lines
 from framework import run_program
 
 SECONDS = 300
+IMAGES = networks.ROOT / "examples/tiny-digits/test_images.npy"
 #: What may start. Simulators are in the cache.
 PROGRAMS = re.compile(
     r"^(rhizome|verilator(_bin(_dbg)?)?|perl|sh|dash|bash|make|ccache|"
@@ -33,7 +35,8 @@ COMMANDS = (
     ("synth",), ("synth", "--tool", "vivado"),
     ("run", "--driver", "cpu", "-n", 1),
     ("run", "--driver", "simulation", "-n", 1), ("run", "--driver", "null"),
-    ("report",), ("report",), ("trace",), ("evaluate", "--rtl-frames", 1))
+    ("report",), ("report",), ("trace",),
+    ("evaluate", "--data", IMAGES, "-n", 2, "--rtl-frames", 1))
 TEXTS = ("", "x", "../x", "/etc/passwd", "a b", "$(touch {harm})", "`id`",
          "x\n!touch {harm}", "-o", "--config=x", "a;b", "x.cpp", "x.sv", "con",
          "a" * 300, "é", "\x1b[2J", "%s%n", "{{x}}", "node0", "rhz_top")
@@ -225,13 +228,13 @@ def hostile(suite, count, seed, first=0):
             continue
         outside.before = boundary.tree(outside.home)
         words = source.choice(COMMANDS)
-        accepted = () if words[0] == "report" else ("--accept-changes",)
         command = [*outside.environment(k % 2 == 0), f"STANDIN_PERIOD=10",
                    f"STANDIN_STUBS={boundary.STANDINS}",
                    f"PATH={tools}:{os.environ['PATH']}",
                    *((tracer, "-f", "-qq", "--seccomp-bpf", "-e",
                       "trace=execve", "-o", trace) if tracer else ()),
-                   suite.rhizome, words[0], package.path, *words[1:], *accepted]
+                   suite.rhizome, words[0], package.path, *words[1:],
+                   "--accept-changes"]
         result = run_program(command, timeout=SECONDS)
         programs = started(trace) if tracer else set()
         strange = sorted(p for p in programs

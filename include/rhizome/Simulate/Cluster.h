@@ -75,6 +75,8 @@ llvm::Expected<RankJob> rankJob(const Package &package,
 struct NodeModel {
   std::string library;
   KeptFiles::Held held; ///< keeps it in place
+  /// Of the thread that loads it and runs it to the end; it writes nothing.
+  std::optional<Confinement> confinement;
 };
 /// Builds it, or finds it in the user's cache.
 llvm::Expected<NodeModel> buildNodeModel(const Package &package,

@@ -68,4 +68,9 @@ private:
   explicit Cage(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts;
 };
+
+/// Confines the calling thread, for good: what it computes itself, and what it
+/// starts. It needs Landlock. `program` is what it runs, a path.
+llvm::Error confineThread(const Confinement &confinement,
+                          llvm::StringRef program);
 } // namespace rhizome

@@ -182,6 +182,13 @@ public:
   mlir::Location loc;
 };
 
+/// Whether all that a loop of known size reads and writes by its maps lies
+/// within its operands; an error at the loop if not. MLIR's verifier looks at a
+/// loop's first and last trip only, and takes (i, j) -> (i - j), say.
+llvm::LogicalResult checkAccesses(mlir::linalg::LinalgOp op);
+/// The same of all loops in a module that others have written.
+llvm::LogicalResult checkAccesses(mlir::ModuleOp module);
+
 /// Removes the loops of `Loops::rounded`: values of float16 and bfloat16
 /// tensors are then real, for when another number format replaces theirs.
 void dropRounding(mlir::ModuleOp module);

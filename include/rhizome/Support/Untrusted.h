@@ -39,8 +39,8 @@ void removeControls(llvm::json::Value &value);
 /// outside of strings and comments, are nested deeper than 256 levels.
 llvm::Error checkNesting(llvm::StringRef text);
 
-/// What crashes MLIR's parser: deep nesting as above, and dense arrays of
-/// index or of an alias, such as `array<index: 1>` (LLVM 22).
+/// What crashes MLIR's parser: deep nesting as above, dense arrays of index or
+/// of an alias, such as `array<index: 1>` (LLVM 22), and bytecode.
 llvm::Error checkMlirText(llvm::StringRef text);
 
 /// llvm::json::parse after checkNesting.

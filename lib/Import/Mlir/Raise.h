@@ -50,6 +50,10 @@ void addReductions(mlir::RewritePatternSet &patterns);
 // The file
 //===----------------------------------------------------------------------===//
 
+/// Loads the dialects that a file may have.
+void loadReadable(mlir::MLIRContext &context);
+/// The module of MLIR's bytecode, as text; nullopt if it cannot be read.
+std::optional<std::string> textOfBytecode(llvm::StringRef bytes);
 /// Parses and verifies, with the values of constants or without; returns null
 /// with the error in `problem`. The buffer's name is the file's.
 mlir::OwningOpRef<mlir::ModuleOp>

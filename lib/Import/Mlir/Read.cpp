@@ -17,6 +17,7 @@
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Marks/Marks.h"
 #include "rhizome/Support/Files.h"
+#include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -47,7 +48,7 @@ bool importer::isMlir(StringRef bytes) {
          bytes.starts_with("func.func");
 }
 
-static void loadReadable(MLIRContext &context) {
+void importer::loadReadable(MLIRContext &context) {
   context.loadDialect<
       affine::AffineDialect, arith::ArithDialect,
       bufferization::BufferizationDialect, cf::ControlFlowDialect,
@@ -61,12 +62,20 @@ OwningOpRef<ModuleOp>
 importer::parseMlir(MLIRContext *context,
                     std::unique_ptr<llvm::MemoryBuffer> buffer, bool withValues,
                     std::string &problem) {
-  if (!isBytecode(*buffer))
-    if (llvm::Error error = checkMlirText(buffer->getBuffer())) {
-      problem = buffer->getBufferIdentifier().str() + ": " +
-                llvm::toString(std::move(error));
+  const std::string name = buffer->getBufferIdentifier().str();
+  if (isBytecode(*buffer)) {
+    std::optional<std::string> text = textOfBytecode(buffer->getBuffer());
+    if (!text) {
+      problem = name + ": it is no bytecode that MLIR can read; write the "
+                       "module as text";
       return {};
     }
+    buffer = llvm::MemoryBuffer::getMemBufferCopy(*text, name);
+  }
+  if (llvm::Error error = checkMlirText(buffer->getBuffer())) {
+    problem = name + ": " + llvm::toString(std::move(error));
+    return {};
+  }
   DialectRegistry registry;
   func::registerInlinerExtension(registry);
   context->appendDialectRegistry(registry);
@@ -88,6 +97,8 @@ importer::parseMlir(MLIRContext *context,
     source->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
     module = parseSourceFile<ModuleOp>(source, ParserConfig(context));
     if (module && withValues && failed(osa::verifyResources(*module)))
+      module = {};
+    if (module && failed(host::checkAccesses(*module)))
       module = {};
   }
   context->allowUnregisteredDialects(!strict);

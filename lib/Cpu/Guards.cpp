@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What code must not do, whoever has written the function: read or write
+// outside of a buffer, or divide where a processor traps. Accesses whose
+// indices show that they stay inside are left alone; before the others stands a
+// check (host::Check), which a model's own checks make redundant.
+#include "Buffers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "rhizome/Dialect/Marks/Marks.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace rhizome;
+
+namespace {
+/// The least and the greatest value of an integer.
+struct Span {
+  int64_t lo = INT64_MIN, hi = INT64_MAX;
+
+  bool isWithin(int64_t least, int64_t most) const {
+    return lo >= least && hi <= most;
+  }
+  Span both(const Span &other) const {
+    Span found{std::max(lo, other.lo), std::min(hi, other.hi)};
+    return found.lo <= found.hi ? found : Span{lo, lo}; // never reached
+  }
+  Span either(const Span &other) const {
+    return {std::min(lo, other.lo), std::max(hi, other.hi)};
+  }
+};
+
+/// What is known of integers where they are used.
+class Spans {
+public:
+  Span of(Value v) {
+    left = kMostSteps;
+    return spanOf(v, {});
+  }
+
+private:
+  using Facts = SmallVector<std::pair<Value, Span>>;
+  static constexpr int kMostSteps = 2000;
+  int left = 0; ///< choices in choices would take exponential time
+
+  /// Adds what a condition says where it holds, or where it does not.
+  void learn(Value condition, bool holds, Facts &facts);
+  Span spanOf(Value v, const Facts &facts);
+  Span computed(Value v, const Facts &facts);
+};
+} // namespace
+
+static Span ofWidth(Type type) {
+  const unsigned width =
+      type.isIndex() ? 64 : std::min(64u, type.getIntOrFloatBitWidth());
+  return {llvm::minIntN(width), llvm::maxIntN(width)};
+}
+
+void Spans::learn(Value condition, bool holds, Facts &facts) {
+  if (auto both = condition.getDefiningOp<arith::AndIOp>(); both && holds) {
+    learn(both.getLhs(), true, facts);
+    learn(both.getRhs(), true, facts);
+    return;
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  if (!compare)
+    return;
+  using P = arith::CmpIPredicate;
+  P p = compare.getPredicate();
+  if (!holds)
+    p = arith::invertPredicate(p);
+  Value a = compare.getLhs(), b = compare.getRhs();
+  if (p == P::sgt || p == P::sge) {
+    std::swap(a, b);
+    p = p == P::sgt ? P::slt : P::sle;
+  }
+  const Span x = spanOf(a, facts), y = spanOf(b, facts);
+  if (p == P::eq) {
+    facts.emplace_back(a, y);
+    facts.emplace_back(b, x);
+  }
+  if (p != P::slt && p != P::sle)
+    return;
+  const int64_t apart = p == P::slt;
+  Span less, more;
+  if (!llvm::SubOverflow(y.hi, apart, less.hi))
+    facts.emplace_back(a, less);
+  if (!llvm::AddOverflow(x.lo, apart, more.lo))
+    facts.emplace_back(b, more);
+}
+
+Span Spans::spanOf(Value v, const Facts &facts) {
+  const Span all = ofWidth(v.getType());
+  Span found = all;
+  // What is beyond the type wraps.
+  if (left-- > 0)
+    if (const Span span = computed(v, facts); span.isWithin(all.lo, all.hi))
+      found = span;
+  for (const auto &[known, span] : facts)
+    if (known == v)
+      found = found.both(span);
+  return found;
+}
+
+/// c − x, with its constant, as it stands in `v`.
+static std::optional<int64_t> mirrored(Value v, Value x) {
+  auto difference = v.getDefiningOp<arith::SubIOp>();
+  APInt c;
+  if (difference && difference.getRhs() == x &&
+      matchPattern(difference.getLhs(), m_ConstantInt(&c)))
+    return c.getSExtValue();
+  return std::nullopt;
+}
+
+Span Spans::computed(Value v, const Facts &facts) {
+  if (auto trip = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(trip.getOwner()->getParentOp());
+    if (!loop || v != loop.getInductionVar())
+      return {};
+    const Span from = spanOf(loop.getLowerBound(), {}),
+               to = spanOf(loop.getUpperBound(), {}),
+               step = spanOf(loop.getStep(), {});
+    int64_t last = 0;
+    const bool goesUp = from.lo >= 0 && to.lo >= 0 && step.lo > 0 &&
+                        !llvm::AddOverflow(to.hi, step.hi, last);
+    return goesUp && to.hi > from.lo ? Span{from.lo, to.hi - 1} : Span();
+  }
+  Operation *op = v.getDefiningOp();
+  APInt c;
+  if (matchPattern(op, m_ConstantInt(&c)))
+    return c.getSignificantBits() <= 64
+               ? Span{c.getSExtValue(), c.getSExtValue()}
+               : Span();
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    auto loop = cast<linalg::LinalgOp>(op->getParentOp());
+    const int64_t extent = loop.getStaticLoopRanges()[index.getDim()];
+    return extent > 0 ? Span{0, extent - 1} : Span();
+  }
+  auto operand = [&](unsigned i) { return spanOf(op->getOperand(i), facts); };
+  Span all;
+  return llvm::TypeSwitch<Operation *, Span>(op)
+      .Case<arith::IndexCastOp, arith::ExtSIOp>(
+          [&](auto) { return operand(0); })
+      .Case<arith::ExtUIOp>([&](auto extend) {
+        const unsigned width = extend.getIn().getType().getIntOrFloatBitWidth();
+        return width < 63 ? Span{0, (int64_t(1) << width) - 1} : Span();
+      })
+      .Case<arith::AddIOp>([&](auto) {
+        const Span a = operand(0), b = operand(1);
+        return llvm::AddOverflow(a.lo, b.lo, all.lo) ||
+                       llvm::AddOverflow(a.hi, b.hi, all.hi)
+                   ? Span()
+                   : all;
+      })
+      .Case<arith::SubIOp>([&](auto) {
+        const Span a = operand(0), b = operand(1);
+        return llvm::SubOverflow(a.lo, b.hi, all.lo) ||
+                       llvm::SubOverflow(a.hi, b.lo, all.hi)
+                   ? Span()
+                   : all;
+      })
+      .Case<arith::MulIOp>([&](auto) {
+        const Span a = operand(0), b = operand(1);
+        all = {INT64_MAX, INT64_MIN};
+        for (int64_t x : {a.lo, a.hi})
+          for (int64_t y : {b.lo, b.hi}) {
+            int64_t product = 0;
+            if (llvm::MulOverflow(x, y, product))
+              return Span();
+            all = all.either({product, product});
+          }
+        return all;
+      })
+      .Case<arith::DivSIOp, arith::RemSIOp>([&](auto) {
+        const Span a = operand(0), b = operand(1);
+        if (b.lo != b.hi || b.lo < 1)
+          return Span();
+        if (isa<arith::DivSIOp>(op))
+          return Span{a.lo / b.lo, a.hi / b.lo};
+        return Span{a.lo < 0 ? 1 - b.lo : 0, a.hi > 0 ? b.lo - 1 : 0};
+      })
+      .Case<arith::MinSIOp>([&](auto least) {
+        const Span a = operand(0), b = operand(1);
+        all = {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+        // Of c − x and x, one is c / 2 at most.
+        for (auto [x, other] : {std::pair(least.getLhs(), least.getRhs()),
+                                {least.getRhs(), least.getLhs()}})
+          if (std::optional<int64_t> sum = mirrored(other, x); sum && *sum >= 0)
+            all.hi = std::min(all.hi, *sum / 2);
+        return all;
+      })
+      .Case<arith::MaxSIOp>([&](auto) {
+        const Span a = operand(0), b = operand(1);
+        return Span{std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+      })
+      .Case<arith::SelectOp>([&](auto choice) {
+        Facts yes = facts, no = facts;
+        learn(choice.getCondition(), true, yes);
+        learn(choice.getCondition(), false, no);
+        return spanOf(choice.getTrueValue(), yes)
+            .either(spanOf(choice.getFalseValue(), no));
+      })
+      .Default([](Operation *) { return Span(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+/// An index from 0 to `most`, by a check where that is not known.
+static Value guarded(OpBuilder &b, Location loc, Value index, int64_t most,
+                     Spans &spans) {
+  if (spans.of(index).isWithin(0, most))
+    return index;
+  Value inside = host::Scalars(b, loc).within(
+      arith::IndexCastOp::create(b, loc, b.getI64Type(), index), 0, most,
+      "index");
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), inside);
+}
+
+static LogicalResult guardAccess(Operation *op, Value memref,
+                                 MutableOperandRange indices, Spans &spans) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(memref.getType()).getShape();
+  OpBuilder b(op);
+  if (auto loop = dyn_cast<linalg::LinalgOp>(op->getParentOp());
+      loop && llvm::is_contained(loop.getStaticLoopRanges(), 0))
+    return success(); // without a trip
+  for (auto [operand, size] : llvm::zip_equal(indices, shape)) {
+    if (size < 1)
+      return op->emitOpError("reads or writes an empty tensor");
+    operand.set(guarded(b, op->getLoc(), operand.get(), size - 1, spans));
+  }
+  return success();
+}
+
+/// The part that a view shows begins where all of it is inside.
+static LogicalResult guardView(memref::SubViewOp op, Spans &spans) {
+  ArrayRef<int64_t> shape = op.getSourceType().getShape();
+  OpBuilder b(op);
+  unsigned computed = 0;
+  for (auto [d, begin, size, stride] : llvm::enumerate(
+           op.getStaticOffsets(), op.getStaticSizes(), op.getStaticStrides())) {
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(stride))
+      return op.emitOpError("has a size that is not known");
+    int64_t reach = 0; // from the first place to the last
+    const bool isKnown = !ShapedType::isDynamic(begin);
+    if (size > 0 && llvm::MulOverflow(size - 1, stride, reach))
+      return op.emitOpError("reads or writes outside of a tensor");
+    const int64_t least = std::max<int64_t>(0, reach < 0 ? -reach : 0),
+                  most = shape[d] - 1 - std::max<int64_t>(0, reach);
+    if (size > 0 &&
+        (most < least || (isKnown && (begin < least || begin > most))))
+      return op.emitOpError("reads or writes outside of a tensor");
+    if (isKnown)
+      continue;
+    if (least > 0)
+      return op.emitOpError("reads backwards from a place that is computed");
+    OpOperand &operand = op.getOffsetsMutable()[computed++];
+    operand.set(guarded(b, op.getLoc(), operand.get(),
+                        std::max<int64_t>(0, most), spans));
+  }
+  return success();
+}
+
+/// Quotients and remainders of what a processor traps at: 0 of a divisor of 0,
+/// as the interpreter has it, and what wraps of the least integer and −1.
+static void guardDivision(Operation *op, Spans &spans) {
+  Value a = op->getOperand(0), d = op->getOperand(1);
+  const bool isSigned = isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
+                            arith::FloorDivSIOp>(op);
+  const Span divisor = spans.of(d);
+  if (divisor.lo > 0 || (divisor.hi < (isSigned ? -1 : 0)))
+    return;
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  auto number = [&](int64_t v) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(d.getType(), v));
+  };
+  auto isEqual = [&](int64_t v) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, d,
+                                 number(v));
+  };
+  Value byZero = isEqual(0), special = byZero, byMinusOne;
+  if (isSigned) {
+    byMinusOne = isEqual(-1);
+    special = arith::OrIOp::create(b, loc, byZero, byMinusOne);
+  }
+  op->setOperand(1, arith::SelectOp::create(b, loc, special, number(1), d));
+  b.setInsertionPointAfter(op);
+  Value result = op->getResult(0), zero = number(0), fixed = result;
+  if (isSigned && !isa<arith::RemSIOp>(op))
+    fixed = arith::SelectOp::create(
+        b, loc, byMinusOne, arith::SubIOp::create(b, loc, zero, a), fixed);
+  fixed = arith::SelectOp::create(b, loc, byZero, zero, fixed);
+  llvm::SmallPtrSet<Operation *, 4> own;
+  for (Operation *at = op->getNextNode();
+       at != fixed.getDefiningOp()->getNextNode(); at = at->getNextNode())
+    own.insert(at);
+  result.replaceUsesWithIf(
+      fixed, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
+}
+
+LogicalResult cpu::guardAccesses(func::FuncOp func) {
+  SmallVector<Operation *> accesses;
+  func.walk([&](Operation *op) {
+    if (isa<memref::LoadOp, memref::StoreOp, memref::SubViewOp, arith::DivSIOp,
+            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+            arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+      accesses.push_back(op);
+  });
+  Spans spans;
+  for (Operation *op : accesses) {
+    LogicalResult good =
+        llvm::TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<memref::LoadOp, memref::StoreOp>([&](auto access) {
+              return guardAccess(op, access.getMemRef(),
+                                 access.getIndicesMutable(), spans);
+            })
+            .Case<memref::SubViewOp>(
+                [&](auto view) { return guardView(view, spans); })
+            .Default([&](Operation *division) {
+              guardDivision(division, spans);
+              return success();
+            });
+    if (failed(good))
+      return failure();
+  }
+  return success();
+}
