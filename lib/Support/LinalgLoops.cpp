@@ -136,7 +136,8 @@ LogicalResult rhizome::host::checkAccesses(linalg::LinalgOp op) {
       std::optional<Span> span = spanOf(expr, extents);
       if (!span || span->lo < 0 || span->hi >= size)
         return op->emitOpError("reads or writes outside of operand ")
-               << operand.getOperandNumber() << ": its map is " << map;
+               << operand.getOperandNumber() << ": its map is "
+               << AffineMapAttr::get(map);
     }
   }
   return success();
