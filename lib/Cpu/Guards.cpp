@@ -57,7 +57,7 @@ private:
 } // namespace
 
 static unsigned widthOf(Type type) {
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
 }
 
 static Span ofWidth(Type type) {
@@ -239,13 +239,13 @@ private:
                             MutableOperandRange indices);
   LogicalResult guardView(memref::SubViewOp op);
   void guardDivision(Operation *op);
-  Value guarded(Operation *op, Value index, int64_t most);
+  LogicalResult guard(OpOperand &operand, int64_t most);
   void define(Value v);
 
   func::FuncOp func;
   bool mayCheck;
   Spans spans;
-  llvm::SmallPtrSet<Operation *, 16> defined;
+  DenseSet<Value> defined;
   int64_t stackBytes = 0;
 };
 } // namespace
@@ -280,9 +280,12 @@ LogicalResult Guards::checkKnown(Operation *op) {
         shaped && !shaped.hasStaticShape())
       return op->emitOpError("gives memory of unknown size");
   // What promises that numbers do not overflow, or lie well in memory.
-  for (StringRef promise :
-       {"overflowFlags", "isExact", "exact", "nonNeg", "nneg", "alignment"})
-    if (!isa<memref::AllocOp, memref::AllocaOp>(op))
+  if (auto wraps = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+    op->setAttr(wraps.getIntegerOverflowAttrName(),
+                arith::IntegerOverflowFlagsAttr::get(
+                    op->getContext(), arith::IntegerOverflowFlags::none));
+  for (StringRef promise : {"isExact", "exact", "nonNeg", "nneg", "alignment"})
+    if (!isa<memref::AllocOp, memref::AllocaOp>(op) && op->getAttr(promise))
       op->removeAttr(promise);
   return success();
 }
@@ -325,43 +328,66 @@ LogicalResult Guards::checkFreed(memref::DeallocOp op) {
 /// and shifts of what they are not defined for, and memory that nothing has
 /// written, give such numbers.
 void Guards::define(Value v) {
-  Operation *op = v.getDefiningOp();
-  if (!op || !defined.insert(op).second || !isa<IntegerType>(v.getType())) {
-    if (op && v.getType().isIndex())
-      for (Value operand : op->getOperands())
-        define(operand);
+  const bool isIndex = v.getType().isIndex();
+  if ((!isIndex && !isa<IntegerType>(v.getType())) || !defined.insert(v).second)
     return;
-  }
-  if (!isa<arith::FPToSIOp, arith::FPToUIOp, arith::ShLIOp, arith::ShRSIOp,
-           arith::ShRUIOp, memref::LoadOp>(op)) {
+  Operation *op = v.getDefiningOp();
+  const bool isArithmetic =
+      op && isa_and_nonnull<arith::ArithDialect, affine::AffineDialect>(
+                op->getDialect());
+  if (isArithmetic && !isa<arith::FPToSIOp, arith::FPToUIOp, arith::ShLIOp,
+                           arith::ShRSIOp, arith::ShRUIOp, arith::CmpFOp>(op)) {
     for (Value operand : op->getOperands())
       define(operand);
     return;
   }
-  OpBuilder b(op->getContext());
-  b.setInsertionPointAfter(op);
-  auto frozen = LLVM::FreezeOp::create(b, op->getLoc(), v);
-  v.replaceAllUsesExcept(frozen, frozen);
+  // The number of a trip is one.
+  auto argument = dyn_cast<BlockArgument>(v);
+  if (isa_and_nonnull<linalg::IndexOp>(op) ||
+      (argument && argument.getArgNumber() == 0 &&
+       isa<scf::ForOp, affine::AffineForOp>(
+           argument.getOwner()->getParentOp())))
+    return;
+  OpBuilder b(func.getContext());
+  b.setInsertionPointAfterValue(v);
+  Location loc = v.getLoc();
+  SmallPtrSet<Operation *, 4> own;
+  Value word = v;
+  if (isIndex) {
+    word = arith::IndexCastOp::create(b, loc, b.getI64Type(), v);
+    own.insert(word.getDefiningOp());
+  }
+  Value frozen = LLVM::FreezeOp::create(b, loc, word);
+  own.insert(frozen.getDefiningOp());
+  if (isIndex) {
+    frozen = arith::IndexCastOp::create(b, loc, v.getType(), frozen);
+    own.insert(frozen.getDefiningOp());
+  }
+  v.replaceUsesWithIf(
+      frozen, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
 }
 
-/// An index from 0 to `most`, by a check where that is not known; null if there
-/// may be none.
-Value Guards::guarded(Operation *op, Value index, int64_t most) {
-  define(index);
+/// Lets an operand be an index from 0 to `most`, by a check where that is not
+/// known; fails if there may be none.
+LogicalResult Guards::guard(OpOperand &operand, int64_t most) {
+  Operation *op = operand.getOwner();
+  define(operand.get());
+  Value index = operand.get();
   if (spans.of(index).isWithin(0, most))
-    return index;
+    return success();
   Location loc = op->getLoc();
   if (!mayCheck) {
     op->emitOpError("may read or write outside of its tensor: an index is not "
                     "known to be from 0 to ")
         << most;
-    return Value();
+    return failure();
   }
   OpBuilder b(op);
   Value inside = host::Scalars(b, loc).within(
       arith::IndexCastOp::create(b, loc, b.getI64Type(), index), 0, most,
       "index");
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(), inside);
+  operand.set(arith::IndexCastOp::create(b, loc, b.getIndexType(), inside));
+  return success();
 }
 
 LogicalResult Guards::guardAccess(Operation *op, Value memref,
@@ -373,10 +399,8 @@ LogicalResult Guards::guardAccess(Operation *op, Value memref,
   for (auto [operand, size] : llvm::zip_equal(indices, shape)) {
     if (ShapedType::isDynamic(size) || size < 1)
       return op->emitOpError("reads or writes memory without a size");
-    Value index = guarded(op, operand.get(), size - 1);
-    if (!index)
+    if (failed(guard(operand, size - 1)))
       return failure();
-    operand.set(index);
   }
   return success();
 }
@@ -403,11 +427,9 @@ LogicalResult Guards::guardView(memref::SubViewOp op) {
       continue;
     if (least > 0)
       return op.emitOpError("reads backwards from a place that is computed");
-    OpOperand &operand = op.getOffsetsMutable()[computed++];
-    Value index = guarded(op, operand.get(), std::max<int64_t>(0, most));
-    if (!index)
+    if (failed(guard(op.getOffsetsMutable()[computed++],
+                     std::max<int64_t>(0, most))))
       return failure();
-    operand.set(index);
   }
   return success();
 }
