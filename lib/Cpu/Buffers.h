@@ -34,9 +34,10 @@ llvm::LogicalResult bufferize(mlir::func::FuncOp func, const Memory &memory,
 
 /// Keeps a function on buffers, fresh from `bufferize`, within them, and from
 /// divisions at which a processor traps, whatever its model computes: checks
-/// are added where its indices do not show it. Fails with a diagnostic at an
-/// access that is always outside.
-llvm::LogicalResult guardAccesses(mlir::func::FuncOp func);
+/// are added where its indices do not show it, if there may be any. Fails with
+/// a diagnostic at an access that is always outside, or may be, and at what is
+/// neither arithmetic nor a loop nor an access.
+llvm::LogicalResult guardAccesses(mlir::func::FuncOp func, bool mayCheck);
 
 /// Makes the loops' checks (host::Check) record the first value for which one
 /// does not hold, in a new argument of the function, int64 [3]. Returns the

@@ -146,7 +146,7 @@ static FailureOr<Entry> addFunction(ModuleOp module, func::FuncOp original,
   entry.function = name.str();
   entry.borders = func.getNumArguments() + func.getNumResults();
   if (failed(bufferize(func, Memory::dense(func), entry.constants)) ||
-      failed(guardAccesses(func)))
+      failed(guardAccesses(func, /*mayCheck=*/true)))
     return failure();
   vectorizeLoops(func, {unit, entry.borders, /*contracts=*/true},
                  entry.constants);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What code must not do, whoever has written the function: read or write
-// outside of a buffer, or divide where a processor traps. Accesses whose
-// indices show that they stay inside are left alone; before the others stands a
-// check (host::Check), which a model's own checks make redundant.
+// outside of a buffer, call what is not its own, or divide where a processor
+// traps. Accesses whose indices show that they stay inside are left alone;
+// before the others stands a check (host::Check), which a model's own checks
+// make redundant.
 #include "Buffers.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "rhizome/Dialect/Marks/Marks.h"
@@ -52,9 +56,12 @@ private:
 };
 } // namespace
 
+static unsigned widthOf(Type type) {
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+}
+
 static Span ofWidth(Type type) {
-  const unsigned width =
-      type.isIndex() ? 64 : std::min(64u, type.getIntOrFloatBitWidth());
+  const unsigned width = std::min(64u, widthOf(type));
   return {llvm::minIntN(width), llvm::maxIntN(width)};
 }
 
@@ -116,6 +123,13 @@ static std::optional<int64_t> mirrored(Value v, Value x) {
 
 Span Spans::computed(Value v, const Facts &facts) {
   if (auto trip = dyn_cast<BlockArgument>(v)) {
+    if (auto affine =
+            dyn_cast<affine::AffineForOp>(trip.getOwner()->getParentOp());
+        affine && v == affine.getInductionVar() && affine.hasConstantBounds())
+      return affine.getConstantUpperBound() > affine.getConstantLowerBound()
+                 ? Span{affine.getConstantLowerBound(),
+                        affine.getConstantUpperBound() - 1}
+                 : Span();
     auto loop = dyn_cast<scf::ForOp>(trip.getOwner()->getParentOp());
     if (!loop || v != loop.getInductionVar())
       return {};
@@ -209,64 +223,220 @@ Span Spans::computed(Value v, const Facts &facts) {
 // Guards
 //===----------------------------------------------------------------------===//
 
-/// An index from 0 to `most`, by a check where that is not known.
-static Value guarded(OpBuilder &b, Location loc, Value index, int64_t most,
-                     Spans &spans) {
+namespace {
+/// Guards the accesses of one function.
+class Guards {
+public:
+  Guards(func::FuncOp func, bool mayCheck) : func(func), mayCheck(mayCheck) {}
+  LogicalResult run();
+
+private:
+  bool isKnown(Operation *op) const;
+  LogicalResult checkKnown(Operation *op);
+  LogicalResult checkAllocation(Operation *op);
+  LogicalResult checkFreed(memref::DeallocOp op);
+  LogicalResult guardAccess(Operation *op, Value memref,
+                            MutableOperandRange indices);
+  LogicalResult guardView(memref::SubViewOp op);
+  void guardDivision(Operation *op);
+  LogicalResult guard(OpOperand &operand, int64_t most);
+  void define(Value v);
+
+  func::FuncOp func;
+  bool mayCheck;
+  Spans spans;
+  DenseSet<Value> defined;
+  int64_t stackBytes = 0;
+};
+} // namespace
+
+/// All that is written by others before it comes here, and no more: other
+/// operations make memory of pointers, or pointers of memory.
+bool Guards::isKnown(Operation *op) const {
+  if (isa_and_nonnull<arith::ArithDialect, math::MathDialect,
+                      linalg::LinalgDialect>(op->getDialect()) ||
+      isa<func::FuncOp, func::ReturnOp, scf::ForOp, scf::IfOp, scf::WhileOp,
+          scf::YieldOp, scf::ConditionOp, affine::AffineApplyOp,
+          affine::AffineMinOp, affine::AffineMaxOp, memref::AllocOp,
+          memref::AllocaOp, memref::LoadOp, memref::StoreOp, memref::CopyOp,
+          memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp>(
+          op))
+    return true;
+  if (mayCheck)
+    return false;
+  // Of kernels, whose affine accesses are checked where they are read.
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return call.getCallee().starts_with("rhizome_num_");
+  return isa<affine::AffineForOp, affine::AffineIfOp, affine::AffineYieldOp,
+             affine::AffineLoadOp, affine::AffineStoreOp, memref::DeallocOp>(
+      op);
+}
+
+LogicalResult Guards::checkKnown(Operation *op) {
+  if (!isKnown(op))
+    return op->emitOpError("has no code on the CPU path");
+  for (Type type : op->getResultTypes())
+    if (auto shaped = dyn_cast<ShapedType>(type);
+        shaped && !shaped.hasStaticShape())
+      return op->emitOpError("gives memory of unknown size");
+  // What promises that numbers do not overflow, or lie well in memory.
+  if (auto wraps = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+    op->setAttr(wraps.getIntegerOverflowAttrName(),
+                arith::IntegerOverflowFlagsAttr::get(
+                    op->getContext(), arith::IntegerOverflowFlags::none));
+  for (StringRef promise : {"isExact", "exact", "nonNeg", "nneg", "alignment"})
+    if (!isa<memref::AllocOp, memref::AllocaOp>(op) && op->getAttr(promise))
+      op->removeAttr(promise);
+  return success();
+}
+
+/// Made once, in front of all loops, and on the stack no more than it holds.
+LogicalResult Guards::checkAllocation(Operation *op) {
+  constexpr int64_t kMostOnStack = 1 << 20, kMost = int64_t(1) << 36;
+  auto type = cast<MemRefType>(op->getResult(0).getType());
+  const int64_t bytes =
+      type.getNumElements() * ((widthOf(type.getElementType()) + 7) / 8);
+  if (op->getParentOp() != func)
+    return op->emitOpError("makes memory inside of a loop");
+  if (type.getNumElements() > kMost || !type.getLayout().isIdentity())
+    return op->emitOpError("makes too much memory");
+  if (isa<memref::AllocaOp>(op) && (stackBytes += bytes) > kMostOnStack)
+    return op->emitOpError("makes more memory than the stack has; "
+                           "memref.alloc makes it elsewhere");
+  return success();
+}
+
+/// Memory is freed that the function has made, once and last.
+LogicalResult Guards::checkFreed(memref::DeallocOp op) {
+  Value memory = op.getMemref();
+  auto made = memory.getDefiningOp<memref::AllocOp>();
+  if (made && made->getBlock() == op->getBlock() &&
+      llvm::all_of(memory.getUsers(), [&](Operation *user) {
+        return user == op ||
+               (isa<memref::LoadOp, memref::StoreOp, memref::CopyOp,
+                    affine::AffineLoadOp, affine::AffineStoreOp,
+                    linalg::LinalgOp>(user) &&
+                op->getBlock()->findAncestorOpInBlock(*user)->isBeforeInBlock(
+                    op));
+      }))
+    return success();
+  return op.emitOpError("frees memory that is not this function's, or is "
+                        "used");
+}
+
+/// Lets an index be one number, which LLVM may not take for any: conversions
+/// and shifts of what they are not defined for, and memory that nothing has
+/// written, give such numbers.
+void Guards::define(Value v) {
+  const bool isIndex = v.getType().isIndex();
+  if ((!isIndex && !isa<IntegerType>(v.getType())) || !defined.insert(v).second)
+    return;
+  Operation *op = v.getDefiningOp();
+  const bool isArithmetic =
+      op && isa_and_nonnull<arith::ArithDialect, affine::AffineDialect>(
+                op->getDialect());
+  if (isArithmetic && !isa<arith::FPToSIOp, arith::FPToUIOp, arith::ShLIOp,
+                           arith::ShRSIOp, arith::ShRUIOp, arith::CmpFOp>(op)) {
+    for (Value operand : op->getOperands())
+      define(operand);
+    return;
+  }
+  // The number of a trip is one.
+  auto argument = dyn_cast<BlockArgument>(v);
+  if (isa_and_nonnull<linalg::IndexOp>(op) ||
+      (argument && argument.getArgNumber() == 0 &&
+       isa<scf::ForOp, affine::AffineForOp>(
+           argument.getOwner()->getParentOp())))
+    return;
+  OpBuilder b(func.getContext());
+  b.setInsertionPointAfterValue(v);
+  Location loc = v.getLoc();
+  SmallPtrSet<Operation *, 4> own;
+  Value word = v;
+  if (isIndex) {
+    word = arith::IndexCastOp::create(b, loc, b.getI64Type(), v);
+    own.insert(word.getDefiningOp());
+  }
+  Value frozen = LLVM::FreezeOp::create(b, loc, word);
+  own.insert(frozen.getDefiningOp());
+  if (isIndex) {
+    frozen = arith::IndexCastOp::create(b, loc, v.getType(), frozen);
+    own.insert(frozen.getDefiningOp());
+  }
+  v.replaceUsesWithIf(
+      frozen, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
+}
+
+/// Lets an operand be an index from 0 to `most`, by a check where that is not
+/// known; fails if there may be none.
+LogicalResult Guards::guard(OpOperand &operand, int64_t most) {
+  Operation *op = operand.getOwner();
+  define(operand.get());
+  Value index = operand.get();
   if (spans.of(index).isWithin(0, most))
-    return index;
+    return success();
+  Location loc = op->getLoc();
+  if (!mayCheck) {
+    op->emitOpError("may read or write outside of its tensor: an index is not "
+                    "known to be from 0 to ")
+        << most;
+    return failure();
+  }
+  OpBuilder b(op);
   Value inside = host::Scalars(b, loc).within(
       arith::IndexCastOp::create(b, loc, b.getI64Type(), index), 0, most,
       "index");
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(), inside);
+  operand.set(arith::IndexCastOp::create(b, loc, b.getIndexType(), inside));
+  return success();
 }
 
-static LogicalResult guardAccess(Operation *op, Value memref,
-                                 MutableOperandRange indices, Spans &spans) {
+LogicalResult Guards::guardAccess(Operation *op, Value memref,
+                                  MutableOperandRange indices) {
   ArrayRef<int64_t> shape = cast<MemRefType>(memref.getType()).getShape();
-  OpBuilder b(op);
   if (auto loop = dyn_cast<linalg::LinalgOp>(op->getParentOp());
       loop && llvm::is_contained(loop.getStaticLoopRanges(), 0))
     return success(); // without a trip
   for (auto [operand, size] : llvm::zip_equal(indices, shape)) {
-    if (size < 1)
-      return op->emitOpError("reads or writes an empty tensor");
-    operand.set(guarded(b, op->getLoc(), operand.get(), size - 1, spans));
+    if (ShapedType::isDynamic(size) || size < 1)
+      return op->emitOpError("reads or writes memory without a size");
+    if (failed(guard(operand, size - 1)))
+      return failure();
   }
   return success();
 }
 
 /// The part that a view shows begins where all of it is inside.
-static LogicalResult guardView(memref::SubViewOp op, Spans &spans) {
+LogicalResult Guards::guardView(memref::SubViewOp op) {
   ArrayRef<int64_t> shape = op.getSourceType().getShape();
-  OpBuilder b(op);
   unsigned computed = 0;
   for (auto [d, begin, size, stride] : llvm::enumerate(
            op.getStaticOffsets(), op.getStaticSizes(), op.getStaticStrides())) {
-    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(stride))
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(stride) ||
+        ShapedType::isDynamic(shape[d]))
       return op.emitOpError("has a size that is not known");
     int64_t reach = 0; // from the first place to the last
-    const bool isKnown = !ShapedType::isDynamic(begin);
+    const bool isComputed = ShapedType::isDynamic(begin);
     if (size > 0 && llvm::MulOverflow(size - 1, stride, reach))
       return op.emitOpError("reads or writes outside of a tensor");
     const int64_t least = std::max<int64_t>(0, reach < 0 ? -reach : 0),
                   most = shape[d] - 1 - std::max<int64_t>(0, reach);
     if (size > 0 &&
-        (most < least || (isKnown && (begin < least || begin > most))))
+        (most < least || (!isComputed && (begin < least || begin > most))))
       return op.emitOpError("reads or writes outside of a tensor");
-    if (isKnown)
+    if (!isComputed)
       continue;
     if (least > 0)
       return op.emitOpError("reads backwards from a place that is computed");
-    OpOperand &operand = op.getOffsetsMutable()[computed++];
-    operand.set(guarded(b, op.getLoc(), operand.get(),
-                        std::max<int64_t>(0, most), spans));
+    if (failed(guard(op.getOffsetsMutable()[computed++],
+                     std::max<int64_t>(0, most))))
+      return failure();
   }
   return success();
 }
 
 /// Quotients and remainders of what a processor traps at: 0 of a divisor of 0,
 /// as the interpreter has it, and what wraps of the least integer and −1.
-static void guardDivision(Operation *op, Spans &spans) {
+void Guards::guardDivision(Operation *op) {
   Value a = op->getOperand(0), d = op->getOperand(1);
   const bool isSigned = isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
                             arith::FloorDivSIOp>(op);
@@ -302,30 +472,45 @@ static void guardDivision(Operation *op, Spans &spans) {
       fixed, [&](OpOperand &use) { return !own.contains(use.getOwner()); });
 }
 
-LogicalResult cpu::guardAccesses(func::FuncOp func) {
-  SmallVector<Operation *> accesses;
-  func.walk([&](Operation *op) {
-    if (isa<memref::LoadOp, memref::StoreOp, memref::SubViewOp, arith::DivSIOp,
-            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
-            arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
-      accesses.push_back(op);
-  });
-  Spans spans;
-  for (Operation *op : accesses) {
+LogicalResult Guards::run() {
+  // The function's own promises go to LLVM, too.
+  SmallVector<StringAttr> attributes;
+  for (NamedAttribute attribute : func->getDiscardableAttrs())
+    if (attribute.getName() == "passthrough" ||
+        attribute.getName().strref().starts_with("llvm."))
+      attributes.push_back(attribute.getName());
+  for (StringAttr name : attributes)
+    func->removeAttr(name);
+  SmallVector<Operation *> all;
+  func.walk([&](Operation *op) { all.push_back(op); });
+  for (Operation *op : all) {
+    if (failed(checkKnown(op)))
+      return failure();
     LogicalResult good =
         llvm::TypeSwitch<Operation *, LogicalResult>(op)
             .Case<memref::LoadOp, memref::StoreOp>([&](auto access) {
               return guardAccess(op, access.getMemRef(),
-                                 access.getIndicesMutable(), spans);
+                                 access.getIndicesMutable());
             })
-            .Case<memref::SubViewOp>(
-                [&](auto view) { return guardView(view, spans); })
-            .Default([&](Operation *division) {
-              guardDivision(division, spans);
+            .Case<memref::SubViewOp>([&](auto view) { return guardView(view); })
+            .Case<memref::AllocOp, memref::AllocaOp>(
+                [&](auto) { return checkAllocation(op); })
+            .Case<memref::DeallocOp>([&](auto end) { return checkFreed(end); })
+            .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
+                  arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+                  arith::FloorDivSIOp>([&](auto) {
+              guardDivision(op);
               return success();
-            });
+            })
+            .Case<linalg::LinalgOp>(
+                [](auto loop) { return host::checkAccesses(loop); })
+            .Default([](Operation *) { return success(); });
     if (failed(good))
       return failure();
   }
   return success();
+}
+
+LogicalResult cpu::guardAccesses(func::FuncOp func, bool mayCheck) {
+  return Guards(func, mayCheck).run();
 }

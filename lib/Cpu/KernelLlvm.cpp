@@ -110,7 +110,8 @@ rhizome::kernel::printLlvm(func::FuncOp kernel, llvm::StringRef name,
   if (failed(clean.run(*module)))
     return cannot("the kernel cannot be simplified");
   cpu::Constants constants;
-  if (failed(cpu::bufferize(func, cpu::Memory::dense(func), constants)))
+  if (failed(cpu::bufferize(func, cpu::Memory::dense(func), constants)) ||
+      failed(cpu::guardAccesses(func, /*mayCheck=*/false)))
     return cannot("the kernel's tensors cannot become buffers");
   if (!constants.empty())
     return cannot("a kernel with an array of constants is not written as LLVM "

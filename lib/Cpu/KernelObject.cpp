@@ -62,7 +62,9 @@ rhizome::kernel::bufferizeKernel(func::FuncOp kernel,
   cpu::Memory memory = memoryOf(kernel, signature);
   out.body.removeArgAttrsAttr();
   out.body.removeResAttrsAttr();
-  if (failed(cpu::bufferize(out.body, memory, out.constants)))
+  // There is nobody to whom a kernel would report a check.
+  if (failed(cpu::bufferize(out.body, memory, out.constants)) ||
+      failed(cpu::guardAccesses(out.body, /*mayCheck=*/false)))
     return failure();
   out.body.setSymName("body");
   out.body.setPublic();

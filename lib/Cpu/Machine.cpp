@@ -37,6 +37,8 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
+#include <cstdlib>
+#include <new>
 
 using namespace mlir;
 using namespace rhizome::cpu;
@@ -281,6 +283,19 @@ LoadedObject::LoadedObject(std::unique_ptr<llvm::orc::LLJIT> jit)
 LoadedObject::LoadedObject(LoadedObject &&) = default;
 LoadedObject::~LoadedObject() = default;
 
+/// Code does not look at what it gets. Its frames have no place for an
+/// exception, so the program ends, with a message (runProgram).
+static void *allocate(size_t bytes) {
+  if (void *memory = std::malloc(bytes))
+    return memory;
+  throw std::bad_alloc();
+}
+static void *allocateAligned(size_t alignment, size_t bytes) {
+  if (void *memory = std::aligned_alloc(alignment, bytes))
+    return memory;
+  throw std::bad_alloc();
+}
+
 llvm::Expected<LoadedObject> LoadedObject::load(llvm::StringRef object) {
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
@@ -293,7 +308,10 @@ llvm::Expected<LoadedObject> LoadedObject::load(llvm::StringRef object) {
   };
   if (llvm::Error error =
           (*jit)->getMainJITDylib().define(llvm::orc::absoluteSymbols(
-              {{(*jit)->mangleAndIntern("rhizome_num_float"),
+              {{(*jit)->mangleAndIntern("malloc"), address(&allocate)},
+               {(*jit)->mangleAndIntern("aligned_alloc"),
+                address(&allocateAligned)},
+               {(*jit)->mangleAndIntern("rhizome_num_float"),
                 address(&rhizome_num_float)},
                {(*jit)->mangleAndIntern("rhizome_num_fixed"),
                 address(&rhizome_num_fixed)},

@@ -195,13 +195,18 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
       }
       return some;
     };
-    auto compute = [code, inputs = ports(node.inputs, part.inputs),
-                    outputs = ports(node.outputs, part.outputs)](
-                       const std::vector<Bytes> &frames)
-        -> Expected<std::vector<Bytes>> {
+    auto compute =
+        [code, inputs = ports(node.inputs, part.inputs),
+         outputs = ports(node.outputs, part.outputs)](
+            const std::vector<Bytes> &frames) -> Expected<std::vector<Bytes>> {
       std::vector<Tensor> arguments;
-      for (auto [frame, port] : zip_equal(frames, inputs))
-        arguments.push_back(unpackFrame(frame.data(), port));
+      for (auto [frame, port] : zip_equal(frames, inputs)) {
+        Tensor &tensor =
+            arguments.emplace_back(unpackFrame(frame.data(), port));
+        // A client may send what its tensor cannot be; the node goes on.
+        for (int64_t &value : tensor.ints)
+          value = std::clamp(value, port.element.lo, port.element.hi);
+      }
       Expected<std::vector<Tensor>> results = code->run(arguments);
       if (!results)
         return results.takeError();
@@ -214,8 +219,8 @@ Expected<std::unique_ptr<NodeFunction>> cpuFunction(const Package &package,
       }
       return packed;
     };
-    parts.push_back({std::move(compute), std::move(part.inputs),
-                     std::move(part.outputs)});
+    parts.push_back(
+        {std::move(compute), std::move(part.inputs), std::move(part.outputs)});
   }
   return std::make_unique<CpuFunction>(std::move(parts), node);
 }
@@ -226,9 +231,9 @@ givenFunction(Expected<runtime::Compute> given, const PlannedNode &node) {
   if (!given)
     return given.takeError();
   CpuFunction::Part part;
-  part.compute = [compute = std::move(*given)](
-                     const std::vector<Bytes> &frames)
-      -> Expected<std::vector<Bytes>> {
+  part.compute =
+      [compute = std::move(*given)](
+          const std::vector<Bytes> &frames) -> Expected<std::vector<Bytes>> {
     std::vector<Bytes> results;
     std::string problem;
     if (!compute(0, frames, results, problem))
@@ -429,8 +434,8 @@ Error serveInto(const ServeRequest &request, const ComputeOfPackage &compute,
     return ofKind(Failure::Kind::Input, places.takeError());
   Expected<std::unique_ptr<NodeFunction>> function =
       request.engine == NodeEngine::Rtl ? rtlFunction(*package, *node)
-      : compute                         ? givenFunction(compute(*package), *node)
-                                        : cpuFunction(*package, *node);
+      : compute ? givenFunction(compute(*package), *node)
+                : cpuFunction(*package, *node);
   if (!function)
     return function.takeError();
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Load.h"
+#include "mlir/Dialect/Affine/Analysis/AffineAnalysis.h"
+#include "mlir/Dialect/Affine/Analysis/AffineStructures.h"
 #include "mlir/Dialect/Affine/Analysis/Utils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/IR/AffineValueMap.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Import/Kernel/Decompose.h"
@@ -17,6 +20,8 @@
 
 using namespace rhizome;
 using namespace rhizome::kernel;
+namespace affine = mlir::affine;
+namespace presburger = mlir::presburger;
 using namespace rhizome::kernelcommands;
 
 static llvm::Error textError(const llvm::Twine &text) {
@@ -100,15 +105,57 @@ llvm::Expected<Loaded> kernelcommands::loadText(const Source &source,
   return loaded;
 }
 
-/// Whether affine loops stay within their buffers; says where they do not.
+/// Whether an index of an affine access can be on this side of a bound.
+static bool mayBe(const affine::FlatAffineValueConstraints &trips,
+                  const affine::AffineValueMap &map, unsigned dimension,
+                  presburger::BoundType side, int64_t bound) {
+  affine::FlatAffineValueConstraints found(trips);
+  const unsigned index = found.appendDimVar(1);
+  if (failed(found.addBound(presburger::BoundType::EQ, index,
+                            map.getAffineMap().getSubMap({dimension}),
+                            map.getOperands())))
+    return true;
+  found.addBound(side, index, bound);
+  return !found.isIntegerEmpty();
+}
+
+/// Whether an affine access may be outside of its memref.
+static bool mayLeave(mlir::Operation *op) {
+  using presburger::BoundType;
+  if (!mlir::isa<affine::AffineLoadOp, affine::AffineStoreOp>(op))
+    return true; // of vectors, say
+  llvm::SmallVector<mlir::Operation *> around;
+  affine::getEnclosingAffineOps(*op, &around);
+  affine::FlatAffineValueConstraints trips;
+  if (failed(affine::getIndexSet(around, &trips)))
+    return true;
+  affine::MemRefAccess access(op);
+  affine::AffineValueMap map;
+  access.getAccessMap(&map);
+  auto type = mlir::cast<mlir::MemRefType>(access.memref.getType());
+  for (auto [d, extent] : llvm::enumerate(type.getShape()))
+    if (mayBe(trips, map, unsigned(d), BoundType::LB, extent) ||
+        mayBe(trips, map, unsigned(d), BoundType::UB, -1))
+      return true;
+  return false;
+}
+
+/// Whether affine loops stay within their buffers, and whether all that is
+/// called is there; says where not.
 static bool staysWithin(mlir::ModuleOp module) {
   bool isGood = true;
   module.walk([&](mlir::Operation *op) {
-    if (auto read = mlir::dyn_cast<mlir::affine::AffineReadOpInterface>(op))
-      isGood &= succeeded(mlir::affine::boundCheckLoadOrStoreOp(read));
-    else if (auto write =
-                 mlir::dyn_cast<mlir::affine::AffineWriteOpInterface>(op))
-      isGood &= succeeded(mlir::affine::boundCheckLoadOrStoreOp(write));
+    auto refuse = [&](const char *why) {
+      isGood = false;
+      op->emitOpError(why);
+    };
+    if (mlir::isa<affine::AffineReadOpInterface,
+                  affine::AffineWriteOpInterface>(op) &&
+        mayLeave(op))
+      refuse("reads or writes outside of its memref");
+    if (auto function = mlir::dyn_cast<mlir::FunctionOpInterface>(op);
+        function && function.isExternal())
+      refuse("has no body: a kernel calls nothing of others");
   });
   return isGood;
 }
@@ -130,7 +177,8 @@ static llvm::Expected<Loaded> loadMlir(const std::string &path,
   if (llvm::Error error = finish(loaded))
     return textError(path + ": " + llvm::toString(std::move(error)));
   if (!staysWithin(*loaded.module))
-    return diagnostics.error("keep the indices within the extents");
+    return diagnostics.error(
+        "keep the indices within the extents, and all code in the file");
   decompose(*loaded.module);
   return loaded;
 }

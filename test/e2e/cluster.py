@@ -119,6 +119,7 @@ def small(suite):
     suite.check(without_times(first.json or {}) ==
                 without_times(again.json or {}),
                 "the same seed gives the same result", again.command)
+    listening(suite, package)
     without_ranks(suite, package)
 
 
@@ -135,6 +136,44 @@ def without_ranks(suite, package):
     suite.check(result.status == 1 and "build/bin/rhizome-rank' is missing: "
                 "build it with 'make build'" in result.err,
                 f"without ranks: {result.message[:160]}", result.command)
+
+
+def heard(session):
+    """Where processes of a session listen for TCP, as in /proc/net/tcp."""
+    places = set()
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.getsid(int(folder.name)) != session:
+                continue
+            sockets = {link.readlink().name for link in
+                       (folder / "fd").iterdir()}
+            for table in ("tcp", "tcp6"):
+                for line in (folder / "net" / table).read_text().splitlines()[1:]:
+                    words = line.split()
+                    if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                        places.add(words[1].split(":")[0])
+        except OSError:
+            continue
+    return places
+
+
+def listening(suite, package):
+    """Ranks and their launcher are heard on this machine only."""
+    for words in (("simulate", package, "--level", "cluster", "-n", "200"),
+                  ("run", package, "--driver", "mpi", "-n", "200"),
+                  ("simulate", package, "--level", "cluster", "-n", "2",
+                   "--loss", "0.05")):
+        process = subprocess.Popen(
+            [str(w) for w in (suite.rhizome, *words, ACCEPT)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        places = set()
+        while process.poll() is None:
+            places |= heard(process.pid)
+            time.sleep(0.02)
+        loopback = {"0100007F", "00000000000000000000000001000000"}
+        suite.check(process.returncode == 0 and places <= loopback,
+                    f"{words[0]} {words[3]}: it listens at {places or 'none'}")
 
 
 def ranks_of(package):

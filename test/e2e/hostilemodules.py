@@ -112,6 +112,139 @@ def packages(suite):
                         f"… says so: {result.message[-200:]}", result.command)
 
 
+#: Kernels from %t to %u, eight numbers each in memory. What they call, free and
+#: reach is not theirs.
+MEMORY = {
+    "calls a function of the system's": """
+  %b = memref.alloca() : memref<2xi64>
+  %z = arith.constant 0 : index
+  %o = arith.constant 1 : index
+  %h0 = arith.constant {first} : i64
+  %h1 = arith.constant {second} : i64
+  memref.store %h0, %b[%z] : memref<2xi64>
+  memref.store %h1, %b[%o] : memref<2xi64>
+  %r = func.call @system(%b) : (memref<2xi64>) -> i32""",
+    "ends the process": """
+  %c = arith.constant 7 : i32
+  func.call @exit(%c) : (i32) -> ()""",
+    "reads far away": """
+  %k = arith.constant 100000000000 : index
+  %z = arith.constant 0 : index
+  %v = memref.load %t[%k] : memref<8xf64>
+  memref.store %v, %u[%z] : memref<8xf64>""",
+    "writes where data say": """
+  %z = arith.constant 0 : index
+  %v = memref.load %t[%z] : memref<8xf64>
+  %w = arith.fptosi %v : f64 to i64
+  %m = arith.constant 68719476736 : i64
+  %s = arith.ori %w, %m : i64
+  %k = arith.index_cast %s : i64 to index
+  memref.store %v, %u[%k] : memref<8xf64>""",
+    "runs beyond an end": """
+  affine.for %i = 0 to 8 {{
+    %v = affine.load %t[%i * 100000000] : memref<8xf64>
+    affine.store %v, %u[%i] : memref<8xf64>
+  }}""",
+    "runs beyond an end by one": """
+  affine.for %i = 0 to 8 {{
+    %v = affine.load %t[%i + 1] : memref<8xf64>
+    affine.store %v, %u[%i] : memref<8xf64>
+  }}""",
+    "takes memory for other memory": """
+  %v = memref.reinterpret_cast %t to offset: [100000000000], sizes: [8], strides: [1] : memref<8xf64> to memref<8xf64, strided<[1], offset: 100000000000>>
+  %z = arith.constant 0 : index
+  %x = memref.load %v[%z] : memref<8xf64, strided<[1], offset: 100000000000>>
+  memref.store %x, %u[%z] : memref<8xf64>""",
+    "frees what is not its own": """
+  memref.dealloc %t : memref<8xf64>""",
+    "frees what it uses": """
+  %a = memref.alloc() : memref<8xf64>
+  %z = arith.constant 0 : index
+  memref.dealloc %a : memref<8xf64>
+  %x = memref.load %a[%z] : memref<8xf64>
+  memref.store %x, %u[%z] : memref<8xf64>""",
+    "reads vectors": """
+  %k = arith.constant 100000000000 : index
+  %v = vector.load %t[%k] : memref<8xf64>, vector<4xf64>
+  %z = arith.constant 0 : index
+  vector.store %v, %u[%z] : memref<8xf64>, vector<4xf64>""",
+    "has the stack for itself": """
+  %a = memref.alloca() : memref<100000000xf64>
+  affine.for %i = 0 to 100000000 {{
+    %v = affine.load %t[%i mod 8] : memref<8xf64>
+    affine.store %v, %a[%i] : memref<100000000xf64>
+  }}
+  affine.for %i = 0 to 8 {{
+    %v = affine.load %a[%i * 10000000] : memref<100000000xf64>
+    affine.store %v, %u[%i] : memref<8xf64>
+  }}""",
+    "takes memory in a loop": """
+  affine.for %i = 0 to 8 {{
+    %a = memref.alloca() : memref<8xf64>
+    %v = affine.load %t[%i] : memref<8xf64>
+    affine.store %v, %a[%i] : memref<8xf64>
+    %w = affine.load %a[%i] : memref<8xf64>
+    affine.store %w, %u[%i] : memref<8xf64>
+  }}""",
+}
+#: And on tensors, from %a, eight numbers, to %r, 8 x 8.
+TENSORS = {
+    "with a map that leaves": """
+  %s = tensor.extract_slice %a[0] [1] [1] : tensor<8xf64> to tensor<1xf64>
+  %e = tensor.empty() : tensor<8x8xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> ((i - j) * 1000000000)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%s : tensor<1xf64>) outs(%e : tensor<8x8xf64>) {
+  ^bb0(%x: f64, %o: f64):
+    linalg.yield %x : f64
+  } -> tensor<8x8xf64>""",
+    "with a slice that runs backwards": """
+  %s = tensor.extract_slice %a[0] [8] [-100000000] : tensor<8xf64> to tensor<8xf64>
+  %e = tensor.empty() : tensor<8x8xf64>
+  %r = linalg.broadcast ins(%s : tensor<8xf64>) outs(%e : tensor<8x8xf64>) dimensions = [0]""",
+    "with an index that data say": """
+  %e = tensor.empty() : tensor<8x8xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<8xf64>) outs(%e : tensor<8x8xf64>) {
+  ^bb0(%x: f64, %o: f64):
+    %w = arith.fptosi %x : f64 to i64
+    %c = arith.constant 100000000000 : i64
+    %s = arith.ori %w, %c : i64
+    %k = arith.index_cast %s : i64 to index
+    %v = tensor.extract %a[%k] : tensor<8xf64>
+    linalg.yield %v : f64
+  } -> tensor<8x8xf64>""",
+}
+
+
+def kernels(suite):
+    """Kernels are data: what a module declares is not called, and nothing but
+    its arrays is reached."""
+    command = b"touch harm".ljust(16, b"\0")
+    first, second = (int.from_bytes(command[k:k + 8], "little") for k in (0, 8))
+    path, out = suite.work / "kernel.mlir", suite.work / "kernel"
+    texts = {label: "func.func private @system(memref<2xi64>) -> i32\n" *
+             ("@system" in body) + "func.func private @exit(i32)\n" *
+             ("@exit" in body) + "func.func @k(%t: memref<8xf64>, %u: "
+             "memref<8xf64>) attributes {rhizome.kernel} {" +
+             body.format(first=first, second=second) + "\n  return\n}\n"
+             for label, body in MEMORY.items()}
+    texts |= {label: "func.func @k(%a: tensor<8xf64>) -> tensor<8x8xf64> "
+              "attributes {rhizome.kernel} {" + body +
+              "\n  return %r : tensor<8x8xf64>\n}\n"
+              for label, body in TENSORS.items()}
+    for label, text in texts.items():
+        path.write_text(text)
+        for words in (("run", path), ("compile", path, "-o", out),
+                      ("formats", path)):
+            result = run_program([suite.rhizome, *words], timeout=60,
+                                 memory_gb=4, cwd=suite.work)
+            suite.check(result.status == 1 and "kernel.mlir:" in result.err
+                        and not (suite.work / "harm").exists(),
+                        f"a kernel {label}, {words[0]}: {result.status} "
+                        f"{result.message[:200]}", result.command)
+            shutil.rmtree(out, ignore_errors=True)
+
+
 def nested(suite):
     """What MLIR's parser does not survive, wherever it is read."""
     out = suite.work / "out.rhz"
@@ -169,5 +302,6 @@ def bytecode(suite, count):
 
 def modules(suite, count=40):
     packages(suite)
+    kernels(suite)
     nested(suite)
     bytecode(suite, count)

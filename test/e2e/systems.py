@@ -151,6 +151,23 @@ def dies(suite, kernel):
                 result.command)
 
 
+def ends(suite):
+    """Bursts that are longer than the places of a Zynq's ports: the model of
+    its memory comes to an end."""
+    for n, device in ((6, "xc7z020"), (6, "xc7z010"), (7, "xc7z020"),
+                      (8, "xc7z010")):
+        kernel = suite.work / f"burst{n}.cfd"
+        kernel.write_text(
+            f"var input S : [{n} {n}]\nvar input u : [{n} {n} {n}]\n"
+            f"var output v : [{n} {n} {n}]\nvar t : [{n} {n} {n}]\n"
+            "t = S # S # S # u . [[1 6] [3 7] [5 8]]\nv = t * u\n")
+        result = suite.run("compile", kernel, *NUMBERS, "--device", device,
+                           "--system", "-o", suite.work / "burst.rhz",
+                           timeout=60)
+        suite.check(result.status in (0, 1), f"{n} on {device}: "
+                    f"{result.status} {result.message[:100]}", result.command)
+
+
 def kernel_system(suite):
     """A small kernel: lanes over a wide bus, stages, what stays, two units."""
     kernel = helmholtz_of(suite, 3)
@@ -168,6 +185,7 @@ def kernel_system(suite):
         suite.check(result.status in (1, 2) and wanted in result.err,
                     f"{options}: {result.err}", result.command)
     dies(suite, kernel)
+    ends(suite)
     memory_errors(suite, package)
     result = suite.run("simulate", package, "--four-state")
     suite.check(result.status == 1 and "in Verilator only" in result.err,
