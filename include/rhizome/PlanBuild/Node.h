@@ -18,6 +18,10 @@ gen::LinkEndpoint linkEndpointOf(const Plan &plan, const PlannedNode &node);
 llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
                          mlir::ModuleOp holder);
 
+/// Enters in a replica what it shares with its owner: the files of RTL, and what
+/// they say.
+void shareFiles(PlannedNode &replica, const PlannedNode &owner);
+
 /// Enters the ports of the node's endpoint: registers and the link's streams.
 void describeEndpoint(const Plan &plan, PlannedNode &node);
 /// Writes the files of `holder` and the cells of the endpoint next to the
