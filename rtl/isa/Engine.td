@@ -250,7 +250,8 @@ def Vector : Instruction<5, "vector", VectorUnit> {
     place_column`. Tap (i, j) of operand a lies `i · b_row + j · b_column` farther on.
 
     - `requantize`: result = clamp((sum · m + o) >> (17 + 8 · shift)). Constants: five words
-      of m, six of o, byte by byte, the lowest first.
+      of m, six of o, byte by byte, the lowest first; m has 35 bits, and the five highest
+      of its last byte do not count.
     - `add`: result = clamp((a · m + b · n + o) >> (8 · shift)). Constants: three words of
       m, three of n, four of o.
     - `maximum`: result = clamp(the greatest tap of a).
@@ -286,8 +287,7 @@ def Vector : Instruction<5, "vector", VectorUnit> {
     Rule<"operation == 2 || operation == 3 || (taps1 == 1 && taps0 == 1)", "only pools and dots have taps">,
     Rule<"(operation != 0 && operation != 3 && operation != 4) || entry + rows * columns <= entries",
          "the tile fits the accumulators">,
-    Rule<"low <= high", "bounds are in order">,
-    Rule<"operation != 5 || in <= 256", "the table has whole words">
+    Rule<"low <= high", "bounds are in order">
   ];
   let Accesses = [
     Reads<"scratch", "a", ["taps1, b_row", "taps0, b_column", "rows, a_row", "columns, a_column"],
@@ -315,8 +315,10 @@ def Vector : Instruction<5, "vector", VectorUnit> {
             long value = 0;
             if (operation == 0) {
               long m = 0, o = 0;
-              for (int i = 4; i >= 0; i--)
-                m = m * 256 + (i == 4 ? SCRATCH(constants + i, c) : SCRATCH(constants + i, c) & 255);
+              for (int i = 4; i >= 0; i--) {
+                int byte = SCRATCH(constants + i, c);
+                m = m * 256 + (i == 4 ? (byte & 3) - (byte & 4) : byte & 255);
+              }
               for (int i = 10; i >= 5; i--)
                 o = o * 256 + (i == 10 ? SCRATCH(constants + i, c) : SCRATCH(constants + i, c) & 255);
               value = (SUM(bank, e, n) * m + o) >> (17 + 8 * shift);
