@@ -313,7 +313,7 @@ def accesses_of(isa, instruction):
 
 def body_of(instruction, value):
     """The semantics after a declaration of each field that it names."""
-    text = instruction["semantics"].strip("\n")
+    text = instruction["semantics"].strip("\n").rstrip()
     lines = [f"    int {f['Name']} = {value(f, bit)};"
              for f, bit in placed(instruction)
              if re.search(rf"\b{f['Name']}\b", text)]
@@ -348,8 +348,9 @@ def semantics(isa):
 
 OPENCL = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Generated from rtl/isa by scripts/generate_isa.py. One work-item carries out a
-// whole program in its order. IN, OUT, ENTRIES and SUM_BITS are the core's, BLOCKS
-// is the program's and at least 1. The program must have passed the verifier.
+// whole program in its order. IN, OUT, ENTRIES and SUM_BITS are the core's. The
+// queue has room for as many blocks as the program's head says, at least one. The
+// program must have passed the verifier.
 #define SCRATCH(word, byte) scratch[(long)(word) * IN + (byte)]
 #define SUM(bank, entry, column) \\
   sums[((long)(bank) * ENTRIES + (entry)) * OUT + (column)]
@@ -357,7 +358,7 @@ OPENCL = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
   ((port) == 0 ? m0 : (port) == 1 ? m1 : (port) == 2 ? m2 : m3)               \\
       [(long)(word) * IN + (byte)]
 #define BLOCK(number, column, row) \\
-  queue[((long)((number) % BLOCKS) * OUT + (column)) * IN + (row)]
+  queue[((long)((number) % room) * OUT + (column)) * IN + (row)]
 #define PUSHED(block, column, row) BLOCK(pushed + (block), column, row)
 #define POPPED(block, column, row) BLOCK(popped + (block), column, row)
 #define RECEIVE(word)                                                         \\
@@ -395,7 +396,8 @@ __kernel void engine(__global const uchar *program, __global char *m0,
                      __global char *stream_out) {
   long received = 0, row_at = 0, sent = 0;
   int pushed = 0, popped = 0;
-  int instructions = (int)bits(program, @INSTRUCTIONS@);
+  const int instructions = (int)bits(program, @INSTRUCTIONS@);
+  const int room = max(1, (int)bits(program, @BLOCKS@));
   for (int order = 0; order < instructions; order++) {
     program += @BYTES@;
     switch (bits(program, 0, 3)) {
@@ -418,13 +420,14 @@ def opencl(isa):
                  body_of(i, read)]
         for counter, text in (("pushed", i["pushes"]), ("popped", i["pops"])):
             if text != "0":
-                lines.append(f"    {counter} = ({counter} + {text}) % BLOCKS;")
+                lines.append(f"    {counter} = ({counter} + {text}) % room;")
         cases += lines + ["      break;", "    }"]
     head = next(i for i in isa.instructions if i["name"] == "head")
-    place = next(f"{bit}, {f['Bits']}" for f, bit in placed(head)
-                 if f["Name"] == "instructions")
+    places = {f["Name"]: f"{bit}, {f['Bits']}" for f, bit in placed(head)}
     return (OPENCL.replace("@CASES@", "\n".join(cases))
-            .replace("@INSTRUCTIONS@", place).replace("@BYTES@", str(BITS // 8)))
+            .replace("@INSTRUCTIONS@", places["instructions"])
+            .replace("@BLOCKS@", places["blocks"])
+            .replace("@BYTES@", str(BITS // 8)))
 
 
 def page(isa):

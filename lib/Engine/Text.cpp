@@ -52,14 +52,15 @@ public:
 
   /// The instruction of the line, if it has one.
   Expected<std::optional<Instruction>> parse() {
-    StringRef name = word();
-    if (name.empty() && rest().empty())
+    if (rest().empty())
       return std::optional<Instruction>();
+    const size_t first = at;
+    StringRef name = word();
     const InstructionInfo *info =
         find_if(instructions(),
                 [&](const InstructionInfo &known) { return name == known.name; });
     if (info == instructions().end())
-      return mistake(0, "'" + shown(name) + "' is no instruction; known are " +
+      return mistake(first, "'" + shown(name) + "' is no instruction; known are " +
                             known(instructions(), [](auto &i) { return i.name; }));
     Instruction result;
     result.opcode = info->opcode;

@@ -43,8 +43,9 @@ public:
       checkOrder();
     if (problems.empty())
       checkEnd();
-    if (problems.size() > limit)
-      problems.resize(limit);
+    stable_sort(problems, [](const Problem &a, const Problem &b) {
+      return a.instruction < b.instruction;
+    });
     return std::move(problems);
   }
 
@@ -61,8 +62,7 @@ private:
     refuse(number, number, text);
   }
   void refuse(size_t number, size_t other, const Twine &text) {
-    // What is beyond the limit is not even written down.
-    if (problems.size() <= limit)
+    if (problems.size() < limit)
       problems.push_back(
           {number, other,
            ((number ? named(number) : "the head") + " " + text).str()});

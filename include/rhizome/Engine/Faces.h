@@ -35,10 +35,10 @@ void runNative(const Program &program, const Core &core, State &state);
 llvm::Error runChecked(const Program &program, const Core &core, State &state,
                        std::optional<uint64_t> seed = std::nullopt);
 
-/// The text of the kernel `engine` for a core and a program that has `blocks`
-/// in its head. Arguments: the program, the memories behind four ports, the
-/// scratchpad, the accumulators, `blocks` × in × out bytes for weights, the
-/// stream's words to the core and from it; buffers that a program does not use
-/// may have any size.
-std::string openClText(const Core &core, int64_t blocks);
+/// The text of the kernel `engine` for a core. Arguments: the program, the
+/// memories behind four ports, the scratchpad, the accumulators, room for the
+/// blocks of weights that the program's head says (at least one), the stream's
+/// words to the core and from it. Buffers that a program does not use may have
+/// any size.
+std::string openClText(const Core &core);
 } // namespace rhizome::engine
