@@ -177,7 +177,7 @@ private:
     };
     if (f.operation == isa::Vector::Requantize) {
       constants(f.constants, 5, 3, m);
-      constants(f.constants + 5, 6, 8, o);
+      constants(f.constants + 5, 6, 7, o);
       auto sums = [&](int64_t y, int64_t x) {
         return &sum(f.bank, f.entry + y * f.columns + x, f.group * kIn);
       };
@@ -185,7 +185,7 @@ private:
     } else if (f.operation == isa::Vector::Add) {
       constants(f.constants, 3, 8, m);
       constants(f.constants + 3, 3, 8, n);
-      constants(f.constants + 6, 4, 8, o);
+      constants(f.constants + 6, 6, 7, o);
       auto wordOfA = [&](int64_t y, int64_t x) {
         return &scratch(f.a + y * f.a_row + x * f.a_column, 0);
       };

@@ -83,8 +83,7 @@ private:
         const int64_t bits = std::min<int64_t>(8 * shift, 22);
         put(setAt(shift, true), lane, 3, about(bits));
         put(setAt(shift, true) + 3, lane, 3, about(bits));
-        put(setAt(shift, true) + 6, lane, 4,
-            about(std::min<int64_t>(7 + bits, 30)));
+        put(setAt(shift, true) + 6, lane, 6, about(7 + bits));
       }
   }
 
@@ -380,7 +379,7 @@ private:
       return;
     isa::Load load;
     load.address = setAt(vector.shift, isAdd);
-    load.channels = isAdd ? 10 : 11;
+    load.channels = isAdd ? 12 : 11;
     load.place = vector.constants;
     add(load);
   }

@@ -136,7 +136,7 @@ TEST(EngineVerifier, Conflicts) {
             "instruction 2 (store) reads words 8 to 9 of the scratchpad, which "
             "instruction 1 (load) writes, and nothing orders them: a token from "
             "'load' to 'store' would\n");
-  EXPECT_EQ(mistakes("store place=4 channels=6\nload place=9"),
+  EXPECT_EQ(mistakes("store place=4 channels=6 address=9\nload place=9"),
             "instruction 2 (load) writes word 9 of the scratchpad, which "
             "instruction 1 (store) reads, and nothing orders them: a token from "
             "'store' to 'load' would\n");
