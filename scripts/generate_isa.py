@@ -430,19 +430,44 @@ def opencl(isa):
             .replace("@BYTES@", str(BITS // 8)))
 
 
+PAGE = """Generated from its description in `rtl/isa`, as are the encoder, the decoders and
+the software faces of the engine. Every program carries the first 32 bits of the
+description's hash, `@HASH@`, and is for one core, whose parameters it was made for.
+
+An instruction has 32 bytes, little-endian: the opcode in bits 2 to 0, the units for
+which it waits in bits 7 to 3, those to which it gives a token in bits 12 to 8, and its
+fields from bit 13 on. Bits that no field takes are zero. In the text of a program, an
+instruction is a line: its name, `wait(load,matrix)`, `give(store)` and `field=value`. A
+field that is left out is 0, or 1 if that is its least value. A comment begins with `#`.
+
+Units carry out their own instructions in order, and do not wait for each other but by
+tokens. There is a counter for each ordered pair of units. An instruction begins when
+there is a token of each unit for which it waits, which it takes, and gives its tokens
+when all that it writes can be seen; while a counter is full, it waits. `weights` appends
+blocks to a queue, from which `matrix` takes them in order. The verifier refuses programs
+of which the result could depend on time, so carrying out one instruction after the other
+is enough to know what a program does.
+
+The listings are C that is also OpenCL C. Fields are variables of type `int`, and
+
+| | |
+|---|---|
+| `IN`, `OUT` | the core's `in` and `out` |
+| `SCRATCH(word, byte)` | a signed byte of the scratchpad |
+| `SUM(bank, entry, column)` | an accumulator |
+| `WRAP(value)` | a value as an accumulator holds it: its low `sum_bits` bits, signed |
+| `MEMORY(port, word, byte)` | a signed byte behind a port |
+| `PUSHED(block, column, row)` | a weight that the instruction appends to the queue |
+| `POPPED(block, column, row)` | a weight that it takes |
+| `RECEIVE(word)`, `SEND(word)` | the next word of a stream to the scratchpad, or from it |
+| `RECEIVE_ROW(words)` | takes the next words of the stream, |
+| `RECEIVED(byte)` | of which this is a signed byte |
+"""
+
+
 def page(isa):
     out = ["# The engine's instruction set", "",
-           "Generated from its description in `rtl/isa`. An instruction has 32 bytes, "
-           "little-endian: the opcode in bits",
-           "2 to 0, the units for which it waits in bits 7 to 3, the units that get a "
-           "token in bits 12 to 8, and its",
-           "fields from bit 13 on. Bits that no field takes are zero. Every program "
-           f"carries the first 32 bits of the",
-           f"description's hash, `{isa.hash()[:8]}`.", "",
-           "In the text of a program an instruction is a line: its name, "
-           "`wait(load,matrix)`, `give(store)` and",
-           "`field=value`, where a field that is 0 may be left out. A comment begins "
-           "with `#`.", "",
+           *PAGE.replace("@HASH@", isa.hash()[:8]).splitlines(), "",
            "| bit | unit | |", "|---|---|---|"]
     for u in isa.units:
         bit = u["Number"] if u["Number"] < UNITS_OF_MASKS else ""
