@@ -55,9 +55,8 @@ public:
     for (const Access &access : accesses)
       runs.push_back(runsOf(access));
     pops = std::move(popped);
-    pushes.assign(size_t(info.pushes(core, instruction.values.data()) *
-                         blockBytes()),
-                  0);
+    pushes.assign(
+        size_t(info.pushes(core, instruction.values.data()) * blockBytes()), 0);
     switch (instruction.opcode) {
     case Opcode::Load:
       carryOut(instruction.as<isa::Load>(), *this);
@@ -150,8 +149,7 @@ private:
   /// Whether the instruction names the word among those that it reads or
   /// writes, and it is there.
   bool named(const Proxy &cell, bool writes) {
-    const int64_t parts =
-        cell.space == Space::Accumulator ? core.out : core.in;
+    const int64_t parts = cell.space == Space::Accumulator ? core.out : core.in;
     bool isThere = cell.word >= 0 && cell.part >= 0 && cell.part < parts;
     switch (cell.space) {
     case Space::Scratch:
@@ -179,8 +177,8 @@ private:
     return false;
   }
   static bool contains(ArrayRef<Run> words, int64_t word) {
-    auto next =
-        upper_bound(words, word, [](int64_t w, Run run) { return w < run.first; });
+    auto next = upper_bound(words, word,
+                            [](int64_t w, Run run) { return w < run.first; });
     return next != words.begin() && word < std::prev(next)->end;
   }
   int8_t &byteAt(const Proxy &cell) {
@@ -190,8 +188,8 @@ private:
     return bytes[size_t(cell.word * core.in + cell.part)];
   }
   int32_t &sumAt(const Proxy &cell) {
-    return state.sums[size_t(
-        (cell.bank * core.entries + cell.word) * core.out + cell.part)];
+    return state.sums[size_t((cell.bank * core.entries + cell.word) * core.out +
+                             cell.part)];
   }
   int8_t &blockByte(std::vector<int8_t> &blocks, int64_t block, int64_t column,
                     int64_t row) {
@@ -327,8 +325,8 @@ private:
 };
 } // namespace
 
-Error engine::runChecked(const Program &program, const Core &core,
-                         State &state, std::optional<uint64_t> seed) {
+Error engine::runChecked(const Program &program, const Core &core, State &state,
+                         std::optional<uint64_t> seed) {
   Machine machine(core, state);
   if (seed) {
     if (auto stands = Units(program, core, machine, *seed).run())

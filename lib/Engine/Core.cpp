@@ -26,10 +26,10 @@ Error engine::check(const Parameters &core) {
   for (const ParameterInfo &parameter : parameters())
     if (int64_t value = core.*parameter.member;
         value < parameter.least || value > parameter.most)
-      return createStringError(
-          "'%s' is %lld, not from %lld to %lld", parameter.name,
-          (long long)value, (long long)parameter.least,
-          (long long)parameter.most);
+      return createStringError("'%s' is %lld, not from %lld to %lld",
+                               parameter.name, (long long)value,
+                               (long long)parameter.least,
+                               (long long)parameter.most);
   auto refuse = [](const char *what, int64_t value, const std::string &why) {
     return createStringError("'%s' is %lld, %s", what, (long long)value,
                              why.c_str());

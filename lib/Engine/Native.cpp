@@ -130,8 +130,9 @@ private:
           for (int64_t y = 0; y < f.rows; ++y)
             for (int n = 0; n < kOut; n += kColumns)
               addProducts(&scratch(tap + y * f.row_step, 0),
-                          f.column_step * kIn, f.columns, kIn, block.weights[0] + n,
-                          kPitch, std::min(kOut, kColumns),
+                          f.column_step * kIn, f.columns, kIn,
+                          block.weights[0] + n, kPitch,
+                          std::min(kOut, kColumns),
                           sums + y * f.columns * kOut + n, kOut);
         }
     // Sums that wrap may do so once in the end.
@@ -158,12 +159,12 @@ private:
              A a, B b) {
     for (int64_t y = 0; y < f.rows; ++y)
       for (int64_t x = 0; x < f.columns; ++x) {
-        int8_t *to = &scratch(f.place + y * f.place_row + x * f.place_column, 0);
+        int8_t *to =
+            &scratch(f.place + y * f.place_row + x * f.place_column, 0);
         const auto *wordA = a(y, x);
         const auto *wordB = b(y, x);
         for (int c = 0; c < kIn; ++c) {
-          int64_t value =
-              (wordA[c] * m[c] + wordB[c] * n[c] + o[c]) >> shift;
+          int64_t value = (wordA[c] * m[c] + wordB[c] * n[c] + o[c]) >> shift;
           value = value < f.low ? f.low : value > f.high ? f.high : value;
           to[c] = int8_t(value);
         }
@@ -209,8 +210,7 @@ private:
 };
 } // namespace
 
-void engine::runNative(const Program &program, const Core &core,
-                       State &state) {
+void engine::runNative(const Program &program, const Core &core, State &state) {
   auto run = [&]<int kIn>() {
     if (core.out == kIn)
       Native<kIn, kIn>(program, core, state);

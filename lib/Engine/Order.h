@@ -27,11 +27,11 @@ struct Run {
   int64_t first, end;
 };
 
-/// The words of an access in ascending order. With `isTwice` it is said whether
-/// a word occurs twice.
+/// The words of an access in ascending order; `isTwice` gets whether a word
+/// occurs twice.
 std::vector<Run> runsOf(const Access &access, bool *isTwice = nullptr);
 
-/// Accesses with each fact about them that the verifier and addTokens need.
+/// Words that two instructions use, of which one writes.
 struct Conflict {
   Space space;
   int64_t bank;

@@ -53,7 +53,8 @@ engine::encode(const Instruction &instruction) {
   put(bytes, kFirstGive, kUnits, instruction.gives);
   for (auto [n, field] : enumerate(infoOf(instruction.opcode).fields)) {
     assert(instruction.values[n] >= field.leastHeld() &&
-           instruction.values[n] <= field.mostHeld() && "fields fit their bits");
+           instruction.values[n] <= field.mostHeld() &&
+           "fields fit their bits");
     put(bytes, field.bit, field.bits, uint64_t(instruction.values[n]));
   }
   return bytes;
@@ -115,8 +116,8 @@ Expected<Program> engine::fromBytes(ArrayRef<uint8_t> bytes) {
     program.head = instruction->as<isa::Head>();
   }
   if (program.head.instructions != int64_t(program.instructions.size()))
-    return createStringError(
-        "the head says %lld instructions, and %zu follow",
-        (long long)program.head.instructions, program.instructions.size());
+    return createStringError("the head says %lld instructions, and %zu follow",
+                             (long long)program.head.instructions,
+                             program.instructions.size());
   return program;
 }

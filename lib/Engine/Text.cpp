@@ -57,11 +57,13 @@ public:
     const size_t first = at;
     StringRef name = word();
     const InstructionInfo *info =
-        find_if(instructions(),
-                [&](const InstructionInfo &known) { return name == known.name; });
+        find_if(instructions(), [&](const InstructionInfo &known) {
+          return name == known.name;
+        });
     if (info == instructions().end())
-      return mistake(first, "'" + shown(name) + "' is no instruction; known are " +
-                            known(instructions(), [](auto &i) { return i.name; }));
+      return mistake(first,
+                     "'" + shown(name) + "' is no instruction; known are " +
+                         known(instructions(), [](auto &i) { return i.name; }));
     Instruction result;
     result.opcode = info->opcode;
     for (auto [n, field] : enumerate(info->fields))
@@ -142,11 +144,10 @@ private:
       while (unit < kUnits && name != nameOf(Unit(unit)))
         ++unit;
       if (unit == kUnits)
-        return mistake(start,
-                       "'" + shown(name) + "' is no unit; known are " +
-                           known(seq(kUnits), [](unsigned u) {
-                             return nameOf(Unit(u));
-                           }));
+        return mistake(start, "'" + shown(name) + "' is no unit; known are " +
+                                  known(seq(kUnits), [](unsigned u) {
+                                    return nameOf(Unit(u));
+                                  }));
       if (mask >> unit & 1)
         return mistake(start, "'" + shown(name) + "' stands here twice");
       mask |= uint8_t(1 << unit);
@@ -161,10 +162,10 @@ private:
     const FieldInfo *field = find_if(
         info.fields, [&](const FieldInfo &known) { return key == known.name; });
     if (field == info.fields.end())
-      return mistake(start, "'" + std::string(info.name) + "' has no field '" +
-                                shown(key) + "'; known are " +
-                                known(info.fields,
-                                      [](auto &f) { return f.name; }));
+      return mistake(start,
+                     "'" + std::string(info.name) + "' has no field '" +
+                         shown(key) + "'; known are " +
+                         known(info.fields, [](auto &f) { return f.name; }));
     const size_t n = size_t(field - info.fields.begin());
     if (isSet[n])
       return mistake(start, "'" + shown(key) + "' stands here twice");
@@ -183,13 +184,13 @@ private:
       }
     }
     if (text.getAsInteger(0, result.values[n]))
-      return mistake(place, "'" + shown(text) + "' is no " +
-                                (field->values.empty()
-                                     ? std::string("number")
-                                     : "value of '" + shown(key) +
-                                           "'; known are " +
-                                           known(field->values,
-                                                 [](auto *v) { return v; })));
+      return mistake(
+          place,
+          "'" + shown(text) + "' is no " +
+              (field->values.empty()
+                   ? std::string("number")
+                   : "value of '" + shown(key) + "'; known are " +
+                         known(field->values, [](auto *v) { return v; })));
     if (result.values[n] < field->leastHeld() ||
         result.values[n] > field->mostHeld())
       return mistake(place, "'" + shown(key) + "' is " + shown(text) +
@@ -219,8 +220,7 @@ Expected<Program> engine::parse(StringRef text) {
       return instruction.takeError();
     if (!*instruction)
       continue;
-    if (std::exchange(isFirst, false) &&
-        (*instruction)->opcode == Opcode::Head)
+    if (std::exchange(isFirst, false) && (*instruction)->opcode == Opcode::Head)
       program.head = (*instruction)->as<isa::Head>();
     else
       program.instructions.push_back(**instruction);

@@ -37,8 +37,8 @@ void engine::addTokens(Program &program, const Core &core) {
       start.join(order.ended(conflict.earlier));
       // One token is enough for an instruction; and where no more fit, the one
       // before comes later and stands for both.
-      if (!tokens.empty() && (tokens.back().waiter == number ||
-                              waiting == core.tokens)) {
+      if (!tokens.empty() &&
+          (tokens.back().waiter == number || waiting == core.tokens)) {
         program.instructions[tokens.back().giver - 1].gives &= uint8_t(~to);
         tokens.back().giver = conflict.earlier;
         return;
@@ -50,7 +50,7 @@ void engine::addTokens(Program &program, const Core &core) {
     std::vector<Access> accesses;
     info.accesses(core, values, accesses);
     accessors.add(number, info.unit, accesses, start, addToken);
-    order.end(number, info.unit, start, /*gives=*/0,
-              info.pushes(core, values), info.pops(core, values));
+    order.end(number, info.unit, start, /*gives=*/0, info.pushes(core, values),
+              info.pops(core, values));
   }
 }

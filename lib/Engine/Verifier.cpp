@@ -141,8 +141,8 @@ private:
     const char *does = access.writes ? "writes" : "reads";
     if (access.last() >= words) {
       refuse(number, Twine(does) + " word " + Twine(access.last()) + " of " +
-                         spaceName(access.space, access.bank) +
-                         ", which has " + Twine(words));
+                         spaceName(access.space, access.bank) + ", which has " +
+                         Twine(words));
       return;
     }
     bool isTwice = false;
@@ -195,12 +195,14 @@ private:
                                          "' a token that no later instruction "
                                          "waits for");
     if (std::optional<size_t> left = order.leftBlocks())
-      refuse(*left, "appends blocks of weights that no later instruction takes");
+      refuse(*left,
+             "appends blocks of weights that no later instruction takes");
     const int64_t blocks = blocksInOrder(program.instructions, core);
     if (blocks != program.head.blocks)
       refuse(0, Twine("has 'blocks' ") + Twine(program.head.blocks) + ", but " +
-                    Twine(blocks) + " blocks of weights wait in the queue when "
-                                    "instructions are carried out one by one");
+                    Twine(blocks) +
+                    " blocks of weights wait in the queue when "
+                    "instructions are carried out one by one");
   }
 
   void refuseConflict(size_t number, const Conflict &conflict) {
@@ -273,8 +275,7 @@ private:
     for (bool moves = true; moves;) {
       moves = false;
       while (next < program.instructions.size()) {
-        auto &waiting =
-            units[unsigned(infoOf(at(next).opcode).unit)].waiting;
+        auto &waiting = units[unsigned(infoOf(at(next).opcode).unit)].waiting;
         if (int64_t(waiting.size()) == core.depth)
           break;
         waiting.push_back(next++);
@@ -299,8 +300,8 @@ private:
     const uint8_t mask = begun ? instruction.gives : instruction.waits;
     for (unsigned unit = 0; unit < kUnits; ++unit)
       if (mask >> unit & 1)
-        units += std::string(units.empty() ? "'" : ", '") +
-                 nameOf(Unit(unit)) + "'";
+        units +=
+            std::string(units.empty() ? "'" : ", '") + nameOf(Unit(unit)) + "'";
     std::string fetch =
         next < program.instructions.size()
             ? "; fetch waits with " + named(next) + " for room before its unit"

@@ -11,7 +11,7 @@ using namespace llvm;
 using namespace rhizome;
 
 std::vector<std::string> yaml::readSources(Mapping &map,
-                                             const YAML::Node &root) {
+                                           const YAML::Node &root) {
   YAML::Node sources = map.find("sources");
   if (!sources || !sources.IsSequence() || sources.size() == 0)
     throw Mistake{sources ? lineOf(sources) : lineOf(root),
@@ -80,7 +80,7 @@ static std::optional<Named> otherKind(StringRef name, StringRef folder,
 }
 
 Expected<std::string> yaml::yamlPath(StringRef nameOrPath, StringRef folder,
-                                       StringRef what) {
+                                     StringRef what) {
   if (namesPath(nameOrPath))
     return nameOrPath.str();
   Expected<std::vector<std::string>> paths = yamlPaths(folder);

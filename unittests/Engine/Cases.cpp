@@ -26,15 +26,18 @@ std::vector<Kind> kinds() {
   const auto load = Opcode::Load, pack = Opcode::Pack, store = Opcode::Store,
              weights = Opcode::Weights, matrix = Opcode::Matrix,
              vector = Opcode::Vector;
-  return {{"load", {{load}, 6, false}},
-          {"store", {{store}, 6, false}},
-          {"stream", {{load, store}, 12, true}},
-          {"pack", {{pack}, 6, true}},
-          {"sums", {{vector}, 10, false, {0, 3, 4}}},
-          {"words", {{vector}, 10, false, {1, 2, 5}}},
-          {"matrix", {{weights, matrix, vector}, 14, false, {0}}},
-          {"all", {{load, pack, weights, weights, matrix, matrix, vector, vector,
-                    store}, 40, true}}};
+  return {
+      {"load", {{load}, 6, false}},
+      {"store", {{store}, 6, false}},
+      {"stream", {{load, store}, 12, true}},
+      {"pack", {{pack}, 6, true}},
+      {"sums", {{vector}, 10, false, {0, 3, 4}}},
+      {"words", {{vector}, 10, false, {1, 2, 5}}},
+      {"matrix", {{weights, matrix, vector}, 14, false, {0}}},
+      {"all",
+       {{load, pack, weights, weights, matrix, matrix, vector, vector, store},
+        40,
+        true}}};
 }
 
 void write(const std::filesystem::path &path, const void *bytes, size_t count) {
@@ -66,9 +69,9 @@ void write(const std::filesystem::path &folder, const Case &made) {
     std::exit(1);
   }
   for (size_t port = 0; port < size_t(made.core.ports); ++port)
-    for (auto [state, name] : {std::pair(&made.before, ".before.bin"),
-                               std::pair<const State *, const char *>(
-                                   &after, ".after.bin")})
+    for (auto [state, name] :
+         {std::pair(&made.before, ".before.bin"),
+          std::pair<const State *, const char *>(&after, ".after.bin")})
       write(folder / ("m" + std::to_string(port) + name),
             state->memories[port].data(), state->memories[port].size());
   write(folder / "stream_in.bin", after.received.data(), after.received.size());

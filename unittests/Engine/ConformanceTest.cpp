@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All faces give the same bytes for random programs, whatever the order that
 // tokens leave open. A program that lost a token is refused, or its result
-// still does not depend on the order. RHIZOME_ENGINE_PROGRAMS and
-// RHIZOME_ENGINE_SEED make the suite longer.
+// still does not depend on the order. RHIZOME_ENGINE_PROGRAMS, of which a tenth
+// lose a token, and RHIZOME_ENGINE_SEED make the suite longer.
 #include "OpenClFace.h"
 #include "RandomProgram.h"
 #include <cstdlib>
@@ -18,13 +18,13 @@ uint64_t setting(const char *name, uint64_t otherwise) {
 }
 
 const uint64_t kSeed = setting("RHIZOME_ENGINE_SEED", 1);
+const uint64_t kPrograms = setting("RHIZOME_ENGINE_PROGRAMS", 500);
 
 struct Shape {
   int64_t in, out, portBits, ports;
 };
-constexpr Shape kShapes[] = {{4, 4, 32, 1},    {4, 8, 32, 2},
-                             {8, 8, 32, 4},    {8, 16, 64, 1},
-                             {16, 16, 128, 1}, {16, 32, 64, 3},
+constexpr Shape kShapes[] = {{4, 4, 32, 1},   {4, 8, 32, 2},    {8, 8, 32, 4},
+                             {8, 16, 64, 1},  {16, 16, 128, 1}, {16, 32, 64, 3},
                              {32, 32, 256, 2}};
 
 const Mix kAll = {{Opcode::Load, Opcode::Pack, Opcode::Weights, Opcode::Weights,
@@ -50,8 +50,7 @@ std::string checkedRun(const Case &made, State &state,
 
 TEST(EngineConformance, FacesGiveTheSameBytes) {
   OpenClFace opencl;
-  const uint64_t programs = setting("RHIZOME_ENGINE_PROGRAMS", 500);
-  for (uint64_t number = 0; number < programs; ++number) {
+  for (uint64_t number = 0; number < kPrograms; ++number) {
     SCOPED_TRACE("program " + std::to_string(number));
     const Case made = caseOf(number);
     const auto problems = verify(made.program, made.core, made.around);
@@ -98,7 +97,7 @@ std::vector<std::pair<size_t, size_t>> tokensOf(const Program &program) {
 }
 
 TEST(EngineConformance, WithoutATokenARaceIsRefused) {
-  const uint64_t programs = setting("RHIZOME_ENGINE_PROGRAMS", 200);
+  const uint64_t programs = kPrograms / 10;
   size_t refused = 0, accepted = 0, differing = 0;
   std::mt19937_64 random(kSeed);
   for (uint64_t number = 0; number < programs; ++number) {
@@ -136,9 +135,5 @@ TEST(EngineConformance, WithoutATokenARaceIsRefused) {
   EXPECT_GT(refused, programs / 4);
   EXPECT_GT(accepted, 0u);
   EXPECT_GT(differing, refused / 4);
-  RecordProperty("refused", int(refused));
-  RecordProperty("differing", int(differing));
-  std::printf("%zu refused, %zu of them differ, %zu accepted\n", refused,
-              differing, accepted);
 }
 } // namespace

@@ -70,8 +70,8 @@ std::string OpenClFace::run(const Program &program, const Core &core,
   if (!kernel)
     return "the kernel does not build: " + error;
   std::vector<uint8_t> bytes = toBytes(program);
-  std::vector<int8_t> queue(size_t(
-      std::max<int64_t>(program.head.blocks, 1) * core.in * core.out));
+  std::vector<int8_t> queue(
+      size_t(std::max<int64_t>(program.head.blocks, 1) * core.in * core.out));
   state.sent.resize(size_t(sent * core.in));
   std::vector<cl_mem> buffers;
   std::vector<std::pair<void *, size_t>> arrays;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Programs keep what they hold as bytes and as text; mistakes are found where
 // they stand. Cores are read like devices.
-#include "../TestFolder.h"
 #include "rhizome/Engine/Program.h"
+#include "../TestFolder.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -32,7 +32,8 @@ Instruction randomInstruction(std::mt19937_64 &random) {
     default:
       instruction.values[n] =
           field.leastHeld() +
-          int64_t(random() % uint64_t(field.mostHeld() - field.leastHeld() + 1));
+          int64_t(random() %
+                  uint64_t(field.mostHeld() - field.leastHeld() + 1));
     }
   }
   return instruction;
@@ -137,11 +138,13 @@ TEST(EngineProgram, MistakesInTextsHavePlaces) {
   EXPECT_EQ(mistakeIn("=end"),
             "1:1: '=' is no instruction; known are end, load, pack, weights, "
             "matrix, vector, store, head");
-  EXPECT_EQ(mistakeIn("matrix taps3=1"),
-            "1:8: 'matrix' has no field 'taps3'; known are place, taps2, taps1, "
-            "taps0, step2, step1, step0, rows, columns, row_step, column_step, "
-            "bank, entry, more");
-  EXPECT_EQ(mistakeIn("matrix rows=2 rows=2"), "1:15: 'rows' stands here twice");
+  EXPECT_EQ(
+      mistakeIn("matrix taps3=1"),
+      "1:8: 'matrix' has no field 'taps3'; known are place, taps2, taps1, "
+      "taps0, step2, step1, step0, rows, columns, row_step, column_step, "
+      "bank, entry, more");
+  EXPECT_EQ(mistakeIn("matrix rows=2 rows=2"),
+            "1:15: 'rows' stands here twice");
   EXPECT_EQ(mistakeIn("matrix rows 2"), "1:13: '=' is missing after 'rows'");
   EXPECT_EQ(mistakeIn("matrix rows=two"), "1:13: 'two' is no number");
   EXPECT_EQ(mistakeIn("matrix rows="), "1:13: '' is no number");
@@ -174,9 +177,9 @@ TEST(EngineCore, ShippedOnesLoad) {
     ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
     EXPECT_EQ(again->hash(), core.hash());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"core16x16", "core16x32",
-                                             "core32x32", "core64x64",
-                                             "tiny"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"core16x16", "core16x32", "core32x32",
+                                      "core64x64", "tiny"}));
 }
 
 constexpr const char *kGood = R"(name: toy
@@ -210,7 +213,8 @@ TEST(EngineCore, WrongOnesAreRefused) {
   EXPECT_EQ(messageFor("toy", "toy"), "accepted");
   EXPECT_EQ(messageFor("words: 1024", "words: 255"),
             "c.yaml:5: 'words' is 255, not from 256 to 131072");
-  EXPECT_EQ(messageFor("queue: 4\n", ""), "c.yaml:1: a core file needs 'queue'");
+  EXPECT_EQ(messageFor("queue: 4\n", ""),
+            "c.yaml:1: a core file needs 'queue'");
   EXPECT_EQ(messageFor("in: 16", "in: 24"),
             "c.yaml:1: 'in' is 24, not a power of two");
   EXPECT_EQ(messageFor("out: 32", "out: 64"),

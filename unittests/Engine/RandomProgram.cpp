@@ -55,11 +55,13 @@ private:
   }
 
   std::vector<Instruction> &instructions() { return made.program.instructions; }
-  bool has(Opcode opcode) const { return llvm::is_contained(mix.opcodes, opcode); }
+  bool has(Opcode opcode) const {
+    return llvm::is_contained(mix.opcodes, opcode);
+  }
 
   int64_t setAt(int64_t shift, bool isAdd) const {
-    return made.around.memoryWords[0] - (2 * kSets - 2 * shift - isAdd) *
-                                            kSetWords;
+    return made.around.memoryWords[0] -
+           (2 * kSets - 2 * shift - isAdd) * kSetWords;
   }
 
   void fillMemories() {

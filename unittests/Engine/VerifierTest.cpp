@@ -20,8 +20,8 @@ Core core() {
 }
 
 /// The mistakes in a text, a line each.
-std::string mistakes(const std::string &text, Surroundings around = {{64}, 0, 0},
-                     size_t limit = 20) {
+std::string mistakes(const std::string &text,
+                     Surroundings around = {{64}, 0, 0}, size_t limit = 20) {
   Program program = llvm::cantFail(parse(text + "\nend"));
   seal(program, core());
   std::string all;
@@ -50,22 +50,24 @@ TEST(EngineVerifier, HeadsAndEnds) {
   std::string all;
   for (const Problem &problem : verify(program, core(), {{64}, 0, 0}))
     all += problem.text + "\n";
-  EXPECT_EQ(all, "the head has 'isa' 1, but the hash of the instruction set is " +
-                     std::to_string(kIsaHash) +
-                     "\nthe head has 'core' 2, but the hash of the core's "
-                     "parameters is " +
-                     std::to_string(core().hash()) +
-                     "\nthe head has 'instructions' 3, but their number is 4\n"
-                     "the head is of a program that does not finish with 'end'\n"
-                     "instruction 2 (end) is not the last one\n"
-                     "instruction 3 (end) is not the last one\n"
-                     "instruction 4 (head) stands after another instruction\n");
+  EXPECT_EQ(all,
+            "the head has 'isa' 1, but the hash of the instruction set is " +
+                std::to_string(kIsaHash) +
+                "\nthe head has 'core' 2, but the hash of the core's "
+                "parameters is " +
+                std::to_string(core().hash()) +
+                "\nthe head has 'instructions' 3, but their number is 4\n"
+                "the head is of a program that does not finish with 'end'\n"
+                "instruction 2 (end) is not the last one\n"
+                "instruction 3 (end) is not the last one\n"
+                "instruction 4 (head) stands after another instruction\n");
   program.instructions = {isa::End()};
   seal(program, core());
   program.head.blocks = 4;
-  EXPECT_EQ(verify(program, core(), {}).front().text,
-            "the head has 'blocks' 4, but 0 blocks of weights wait in the queue "
-            "when instructions are carried out one by one");
+  EXPECT_EQ(
+      verify(program, core(), {}).front().text,
+      "the head has 'blocks' 4, but 0 blocks of weights wait in the queue "
+      "when instructions are carried out one by one");
 }
 
 TEST(EngineVerifier, FieldsAndRules) {
@@ -92,13 +94,15 @@ TEST(EngineVerifier, WordsThatAreNotThere) {
   EXPECT_EQ(mistakes("load place=250 channels=7"),
             "instruction 1 (load) writes word 256 of the scratchpad, which has "
             "256\n");
-  EXPECT_EQ(mistakes("store address=60 rows=3 row_step=2"),
-            "instruction 1 (store) writes word 64 of memory m0, which has 64\n");
-  EXPECT_EQ(mistakes("load port=stream rows=3 place_row=1", {{64}, 2, 1}),
-            "the head is of a program that receives 3 words, but a frame of the "
-            "stream has 2\n"
-            "the head is of a program that sends 0 words, but a frame of the "
-            "stream has 1\n");
+  EXPECT_EQ(
+      mistakes("store address=60 rows=3 row_step=2"),
+      "instruction 1 (store) writes word 64 of memory m0, which has 64\n");
+  EXPECT_EQ(
+      mistakes("load port=stream rows=3 place_row=1", {{64}, 2, 1}),
+      "the head is of a program that receives 3 words, but a frame of the "
+      "stream has 2\n"
+      "the head is of a program that sends 0 words, but a frame of the "
+      "stream has 1\n");
   // All of them, but no more than somebody wants to read.
   std::string many;
   for (int i = 0; i < 30; ++i)
@@ -123,27 +127,31 @@ TEST(EngineVerifier, TokensAndBlocksMeet) {
             "instruction gives\n"
             "instruction 2 (load) gives 'store' a token that no later "
             "instruction waits for\n");
-  EXPECT_EQ(mistakes("weights\nmatrix taps0=2"),
-            "instruction 2 (matrix) takes 2 blocks of weights, more than earlier "
-            "instructions have left in the queue\n");
+  EXPECT_EQ(
+      mistakes("weights\nmatrix taps0=2"),
+      "instruction 2 (matrix) takes 2 blocks of weights, more than earlier "
+      "instructions have left in the queue\n");
   EXPECT_EQ(mistakes("weights blocks=2\nmatrix"),
             "instruction 1 (weights) appends blocks of weights that no later "
             "instruction takes\n");
 }
 
 TEST(EngineVerifier, Conflicts) {
-  EXPECT_EQ(mistakes("load place=8 channels=8\nstore place=4 channels=6"),
-            "instruction 2 (store) reads words 8 to 9 of the scratchpad, which "
-            "instruction 1 (load) writes, and nothing orders them: a token from "
-            "'load' to 'store' would\n");
-  EXPECT_EQ(mistakes("store place=4 channels=6 address=9\nload place=9"),
-            "instruction 2 (load) writes word 9 of the scratchpad, which "
-            "instruction 1 (store) reads, and nothing orders them: a token from "
-            "'store' to 'load' would\n");
-  EXPECT_EQ(mistakes("store address=5\nload place=9 address=5"),
-            "instruction 2 (load) reads word 5 of memory m0, which instruction 1 "
-            "(store) writes, and nothing orders them: a token from 'store' to "
-            "'load' would\n");
+  EXPECT_EQ(
+      mistakes("load place=8 channels=8\nstore place=4 channels=6"),
+      "instruction 2 (store) reads words 8 to 9 of the scratchpad, which "
+      "instruction 1 (load) writes, and nothing orders them: a token from "
+      "'load' to 'store' would\n");
+  EXPECT_EQ(
+      mistakes("store place=4 channels=6 address=9\nload place=9"),
+      "instruction 2 (load) writes word 9 of the scratchpad, which "
+      "instruction 1 (store) reads, and nothing orders them: a token from "
+      "'store' to 'load' would\n");
+  EXPECT_EQ(
+      mistakes("store address=5\nload place=9 address=5"),
+      "instruction 2 (load) reads word 5 of memory m0, which instruction 1 "
+      "(store) writes, and nothing orders them: a token from 'store' to "
+      "'load' would\n");
   // Other words of the same bank of accumulators.
   const std::string sums = "vector operation=multiply bank=1 b=1\n"
                            "weights\nmatrix entry=20";
@@ -209,6 +217,43 @@ TEST(EngineVerifier, OverlapsOfBoxesAreExact) {
     overlapping += isRead && !isTwice;
   }
   EXPECT_GT(overlapping, 100);
+}
+
+/// A text with the tokens that a core with `tokens` places for them needs.
+std::string withTokens(const std::string &text, int64_t tokens) {
+  Program program = llvm::cantFail(parse(text + "\nend"));
+  Core few = core();
+  few.tokens = tokens;
+  addTokens(program, few);
+  seal(program, few);
+  EXPECT_TRUE(verify(program, few, {{64}, 0, 0}).empty()) << print(program);
+  std::string all;
+  for (const Instruction &instruction : program.instructions)
+    all += print(instruction) + "\n";
+  return all;
+}
+
+TEST(EngineVerifier, TokensAreAddedWhereTheyAreNeeded) {
+  const std::string text = "load\nload place=1\nstore address=9\n"
+                           "store place=1 address=10";
+  EXPECT_EQ(withTokens(text, 2), "load give(store)\n"
+                                 "load give(store) place=1\n"
+                                 "store wait(load) address=9\n"
+                                 "store wait(load) address=10 place=1\nend\n");
+  // Where one fits, it stands for both.
+  EXPECT_EQ(withTokens(text, 1), "load\nload give(store) place=1\n"
+                                 "store wait(load) address=9\n"
+                                 "store address=10 place=1\nend\n");
+  // What is known by another way needs none.
+  EXPECT_EQ(withTokens("load\nvector operation=table constants=20 place=50\n"
+                       "store place=50 address=8\nload place=60\n"
+                       "store address=10",
+                       4),
+            "load give(vector)\n"
+            "vector wait(load) give(store) operation=table place=50 "
+            "constants=20\n"
+            "store wait(vector) address=8 place=50\nload place=60\n"
+            "store address=10\nend\n");
 }
 
 TEST(EngineVerifier, ProgramsThatDoNotEnd) {

@@ -13,7 +13,7 @@ namespace rhizome::engine {
 struct State {
   std::array<std::vector<int8_t>, 4> memories; ///< behind each port
   std::vector<int8_t> scratch;
-  std::vector<int32_t> sums; ///< [bank, entry, column]
+  std::vector<int32_t> sums;    ///< [bank, entry, column]
   std::vector<int8_t> received; ///< the words of the stream to the core
   std::vector<int8_t> sent;     ///< of the one from it, appended
 

@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -57,9 +58,7 @@ struct FieldInfo {
   int64_t leastHeld() const {
     return isSigned ? -(int64_t(1) << (bits - 1)) : 0;
   }
-  int64_t mostHeld() const {
-    return (int64_t(1) << (bits - isSigned)) - 1;
-  }
+  int64_t mostHeld() const { return (int64_t(1) << (bits - isSigned)) - 1; }
 };
 
 /// A condition on the fields of one instruction.
