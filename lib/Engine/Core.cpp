@@ -34,16 +34,14 @@ Error engine::check(const Parameters &core) {
     return createStringError("'%s' is %lld, %s", what, (long long)value,
                              why.c_str());
   };
-  if (!isPowerOf2_64(core.in))
-    return refuse("in", core.in, "not a power of two");
+  for (auto [name, value] :
+       {std::pair("in", core.in), {"words", core.words}, {"banks", core.banks}})
+    if (!isPowerOf2_64(uint64_t(value)))
+      return refuse(name, value, "not a power of two");
   if (core.out != core.in && core.out != 2 * core.in)
     return refuse("out", core.out,
                   "not one or two times 'in', which is " +
                       std::to_string(core.in));
-  if (!isPowerOf2_64(core.banks) || core.words % core.banks != 0)
-    return refuse("banks", core.banks,
-                  "not a power of two that divides 'words', which is " +
-                      std::to_string(core.words));
   if (!isPowerOf2_64(core.port_bits) || core.port_bits > 8 * core.in)
     return refuse("port_bits", core.port_bits,
                   "not a power of two of at most a word, which has " +

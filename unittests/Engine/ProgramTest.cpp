@@ -220,8 +220,9 @@ TEST(EngineCore, WrongOnesAreRefused) {
   EXPECT_EQ(messageFor("out: 32", "out: 64"),
             "c.yaml:1: 'out' is 64, not one or two times 'in', which is 16");
   EXPECT_EQ(messageFor("words: 1024", "words: 1022"),
-            "c.yaml:1: 'banks' is 4, not a power of two that divides 'words', "
-            "which is 1022");
+            "c.yaml:1: 'words' is 1022, not a power of two");
+  EXPECT_EQ(messageFor("banks: 4", "banks: 3"),
+            "c.yaml:1: 'banks' is 3, not a power of two");
   EXPECT_EQ(messageFor("port_bits: 64", "port_bits: 256"),
             "c.yaml:1: 'port_bits' is 256, not a power of two of at most a "
             "word, which has 128 bits");
