@@ -5,7 +5,7 @@
 // says done_i for a cycle for each instruction, in order, once all its effects can be
 // seen; it may take others before, at most Flight in all. Then the instruction's tokens
 // are given, together, when none of their counters is full. idle_o: nothing waits, runs
-// or has tokens to give. none_i, take_o, full_i, give_o: see rhz_engine_tokens.
+// or has tokens to give; runs_o: something runs; waits_o: something waits for tokens. none_i, take_o, full_i, give_o: see rhz_engine_tokens.
 module rhz_engine_queue #(
   parameter int Units  = 5,
   parameter int Width  = 256,
@@ -25,22 +25,25 @@ module rhz_engine_queue #(
   output logic [Units-1:0] take_o,
   input  logic [Units-1:0] full_i,
   output logic [Units-1:0] give_o,
+  output logic             runs_o,
+  output logic             waits_o,
   output logic             idle_o
 );
   localparam int OwedW = $clog2(Flight + 1);
 
-  logic there, start, room, runs, give, unused;
+  logic there, start, room, runs, give, lacks, unused;
   logic [Width-1:0] head;
   logic [Units-1:0] waits, gives;
   assign unused = &{1'b0, in_instruction_i};
   rhz_outbuf #(.Width(Width), .Depth(Depth)) u_instructions (
     .clk_i, .rst_ni, .credit_o(in_ready_o), .take_i(in_valid_i && in_ready_o),
     .push_i(in_valid_i && in_ready_o), .push_data_i(in_instruction_i[Width-1:0]),
-    .out_valid_o(there), .out_ready_i(start_ready_i && room && (waits & none_i) == '0),
+    .out_valid_o(there), .out_ready_i(start_ready_i && room && !lacks),
     .out_data_o(head)
   );
   assign waits         = head[3 +: Units];
-  assign start_valid_o = there && room && (waits & none_i) == '0;
+  assign lacks         = (waits & none_i) != '0;
+  assign start_valid_o = there && room && !lacks;
   assign start         = start_valid_o && start_ready_i;
   assign take_o        = start ? waits : '0;
   assign instruction_o = 256'(head);
@@ -58,5 +61,7 @@ module rhz_engine_queue #(
     if (!rst_ni) owed_q <= '0;
     else         owed_q <= owed_q + OwedW'(done_i) - OwedW'(give);
   end
-  assign idle_o = !there && !runs;
+  assign runs_o  = runs;
+  assign waits_o = there && lacks;
+  assign idle_o  = !there && !runs;
 endmodule
