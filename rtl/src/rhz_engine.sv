@@ -84,7 +84,7 @@ module rhz_engine #(
   logic [7:0] fetch_arlen;
   logic [Ports*PortBits-1:0] rdata;
   rhz_engine_fetch #(
-    .In(In), .PortBits(PortBits), .Burst(Burst), .IsaHash(rhz_isa_pkg::HASH), .CoreHash(CoreHash)
+    .In(In), .PortBits(PortBits), .IsaHash(rhz_isa_pkg::HASH), .CoreHash(CoreHash)
   ) u_fetch (
     .clk_i, .rst_ni, .start_i, .program_i, .busy_o, .done_o, .error_o, .beyond_i(beyond != '0),
     .fault_i(read_fault || write_fault), .limit_i(limit_i[28:0]), .m_axi_arvalid(fetch_arvalid),

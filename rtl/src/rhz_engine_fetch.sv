@@ -8,7 +8,6 @@
 module rhz_engine_fetch #(
   parameter int          In       = 16,
   parameter int          PortBits = 128,
-  parameter int          Burst    = 16,
   parameter logic [31:0] IsaHash  = '0,
   parameter logic [31:0] CoreHash = '0
 ) (
@@ -36,6 +35,7 @@ module rhz_engine_fetch #(
 );
   // A word of the program: at least an instruction and a beat.
   localparam int Bytes     = (PortBits > 256) ? PortBits / 8 : 32;
+  localparam int Burst     = 8;
   localparam int Each      = Bytes / 32;
   localparam int AddrWidth = 28 + $clog2(In) - $clog2(Bytes);
   localparam int CountW    = 24;

@@ -45,8 +45,8 @@ module rhz_engine_reader #(
   localparam int Parts  = 8 * Bytes / PortBits;
   localparam int CountW = $clog2(Burst) + 1;
   localparam int RoomW  = $clog2(Places + 1);
-  if (Places < 2 * Burst) begin : gen_bad_places
-    initial $fatal(1, "rhz_engine_reader: %0d places, less than two bursts of %0d", Places, Burst);
+  if (Places < 2 * Burst || Parts * Burst > 256 || Bytes * Burst > 4096) begin : gen_bad_burst
+    initial $fatal(1, "rhz_engine_reader: bursts of %0d words, %0d places", Burst, Places);
   end
 
   logic burst_there, fire, good, landed, pop, unused_last;

@@ -48,8 +48,8 @@ module rhz_engine_store #(
   localparam int FillW  = $clog2(Places + 1);
   localparam int Stream = Ports;       // where words go: a port, the stream or nowhere
   localparam int Nowhere = Ports + 1;
-  if (Places < Burst) begin : gen_bad_places
-    initial $fatal(1, "rhz_engine_store: %0d places, less than a burst of %0d", Places, Burst);
+  if (Places < Burst || Parts * Burst > 256 || In * Burst > 4096) begin : gen_bad_burst
+    initial $fatal(1, "rhz_engine_store: bursts of %0d words, %0d places", Burst, Places);
   end
 
   logic [2:0] port, burst_port;
