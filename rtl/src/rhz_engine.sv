@@ -25,6 +25,9 @@ module rhz_engine #(
   parameter int          LoadPlaces   = 128,
   parameter int          WeightPlaces = 128,
   parameter int          StorePlaces  = 32,
+  parameter int          Ultra        = 0,
+  parameter int          Wide         = 1,
+  parameter int          Table        = 1,
   parameter logic [31:0] CoreHash     = '0
 ) (
   input  logic                        clk_i,
@@ -112,25 +115,17 @@ module rhz_engine #(
   // The scratchpad: readers are matrix, vector, store and weights, writers vector and load.
   localparam int Readers = 4;
   logic [Readers-1:0] rd_valid, rd_ready, rd_data_valid;
-  logic [Readers*17-1:0] rd_addr;
-  logic [Readers*AddrWidth-1:0] scratch_rd_addr;
+  logic [Readers*AddrWidth-1:0] rd_addr;
   logic [Readers*Width-1:0] rd_data;
   logic [1:0] wr_valid, wr_ready;
-  logic [2*17-1:0] wr_addr;
-  logic [2*AddrWidth-1:0] scratch_wr_addr;
+  logic [2*AddrWidth-1:0] wr_addr;
   logic [2*Width-1:0] wr_data;
-  for (genvar r = 0; r < Readers; r++) begin : gen_rd_addr
-    assign scratch_rd_addr[r*AddrWidth +: AddrWidth] = rd_addr[r*17 +: AddrWidth];
-  end
-  for (genvar w = 0; w < 2; w++) begin : gen_wr_addr
-    assign scratch_wr_addr[w*AddrWidth +: AddrWidth] = wr_addr[w*17 +: AddrWidth];
-  end
   rhz_engine_scratch #(
-    .Width(Width), .Words(Words), .Banks(Banks), .Readers(Readers)
+    .Width(Width), .Words(Words), .Banks(Banks), .Readers(Readers), .Ultra(Ultra)
   ) u_scratch (
-    .clk_i, .rst_ni, .rd_valid_i(rd_valid), .rd_addr_i(scratch_rd_addr), .rd_ready_o(rd_ready),
+    .clk_i, .rst_ni, .rd_valid_i(rd_valid), .rd_addr_i(rd_addr), .rd_ready_o(rd_ready),
     .rd_data_valid_o(rd_data_valid), .rd_data_o(rd_data), .wr_valid_i(wr_valid),
-    .wr_addr_i(scratch_wr_addr), .wr_data_i(wr_data), .wr_ready_o(wr_ready)
+    .wr_addr_i(wr_addr), .wr_data_i(wr_data), .wr_ready_o(wr_ready)
   );
 
   // Load, weights and fetch share the read side of the ports.
@@ -146,28 +141,29 @@ module rhz_engine #(
     .m_axi_rvalid, .m_axi_rready, .m_axi_rdata, .m_axi_rresp, .m_axi_rlast
   );
   rhz_engine_load #(
-    .In(In), .PortBits(PortBits), .Ports(Ports), .Burst(Burst), .Places(LoadPlaces)
+    .In(In), .PortBits(PortBits), .Ports(Ports), .Burst(Burst), .Places(LoadPlaces),
+    .PlaceWidth(AddrWidth)
   ) u_load (
     .clk_i, .rst_ni, .start_valid_i(start_valid[0]), .start_ready_o(start_ready[0]),
     .instruction_i(instructions[0 +: 256]), .done_o(done[0]), .beyond_o(beyond[0]), .limit_i,
     .m_axi_arvalid(load_arvalid), .m_axi_arready(load_arready), .m_axi_araddr(load_araddr),
     .m_axi_arlen(load_arlen), .m_axi_rvalid(load_rvalid), .m_axi_rready(unused_load_rready),
     .m_axi_rdata(rdata), .s_valid_i(s_axis_tvalid), .s_ready_o(s_axis_tready),
-    .s_data_i(s_axis_tdata), .wr_valid_o(wr_valid[1]), .wr_addr_o(wr_addr[17 +: 17]),
+    .s_data_i(s_axis_tdata), .wr_valid_o(wr_valid[1]), .wr_addr_o(wr_addr[AddrWidth +: AddrWidth]),
     .wr_data_o(wr_data[Width +: Width]), .wr_ready_i(wr_ready[1])
   );
   logic w_valid, w_ready;
   logic [Width-1:0] w_data;
   rhz_engine_weights #(
     .In(In), .Out(Out), .Queue(Queue), .PortBits(PortBits), .Ports(Ports), .Burst(Burst),
-    .Places(WeightPlaces)
+    .Places(WeightPlaces), .PlaceWidth(AddrWidth)
   ) u_weights (
     .clk_i, .rst_ni, .start_valid_i(start_valid[1]), .start_ready_o(start_ready[1]),
     .instruction_i(instructions[256 +: 256]), .done_o(done[1]), .beyond_o(beyond[1]), .limit_i,
     .m_axi_arvalid(weights_arvalid), .m_axi_arready(weights_arready),
     .m_axi_araddr(weights_araddr), .m_axi_arlen(weights_arlen), .m_axi_rvalid(weights_rvalid),
     .m_axi_rready(unused_weights_rready), .m_axi_rdata(rdata), .rd_valid_o(rd_valid[3]),
-    .rd_addr_o(rd_addr[3*17 +: 17]), .rd_ready_i(rd_ready[3]), .rd_data_valid_i(rd_data_valid[3]),
+    .rd_addr_o(rd_addr[3*AddrWidth +: AddrWidth]), .rd_ready_i(rd_ready[3]), .rd_data_valid_i(rd_data_valid[3]),
     .rd_data_i(rd_data[3*Width +: Width]), .w_valid_o(w_valid), .w_data_o(w_data),
     .w_ready_i(w_ready)
   );
@@ -179,11 +175,12 @@ module rhz_engine #(
   logic [Ports-1:0] write_faults;
   logic store_wlast;
   rhz_engine_store #(
-    .In(In), .PortBits(PortBits), .Ports(Ports), .Burst(Burst), .Places(StorePlaces)
+    .In(In), .PortBits(PortBits), .Ports(Ports), .Burst(Burst), .Places(StorePlaces),
+    .PlaceWidth(AddrWidth)
   ) u_store (
     .clk_i, .rst_ni, .start_valid_i(start_valid[4]), .start_ready_o(start_ready[4]),
     .instruction_i(instructions[4*256 +: 256]), .done_o(done[4]), .beyond_o(beyond[4]), .limit_i,
-    .rd_valid_o(rd_valid[2]), .rd_addr_o(rd_addr[2*17 +: 17]), .rd_ready_i(rd_ready[2]),
+    .rd_valid_o(rd_valid[2]), .rd_addr_o(rd_addr[2*AddrWidth +: AddrWidth]), .rd_ready_i(rd_ready[2]),
     .rd_data_valid_i(rd_data_valid[2]), .rd_data_i(rd_data[2*Width +: Width]), .m_axi_awvalid,
     .m_axi_awready, .m_axi_awaddr(store_awaddr), .m_axi_awlen(store_awlen), .m_axi_wvalid,
     .m_axi_wready, .m_axi_wdata(store_wdata), .m_axi_wlast(store_wlast), .m_axi_bvalid,
@@ -202,16 +199,19 @@ module rhz_engine #(
   // Matrix and vector, which share the accumulators.
   assign beyond[3:2] = '0;
   rhz_engine_compute #(
-    .In(In), .Out(Out), .Entries(Entries), .SumBits(SumBits)
+    .In(In), .Out(Out), .Words(Words), .Entries(Entries), .SumBits(SumBits), .Wide(Wide),
+    .Table(Table)
   ) u_compute (
-    .clk_i, .rst_ni, .start_valid_i(start_valid[3:2]), .start_ready_o(start_ready[3:2]),
-    .instruction_i(instructions[2*256 +: 512]), .done_o(done[3:2]), .rd_valid_o(rd_valid[1:0]),
-    .rd_addr_o(rd_addr[0 +: 34]), .rd_ready_i(rd_ready[1:0]),
+    .clk_i, .rst_ni, .matrix_valid_i(start_valid[2]), .matrix_ready_o(start_ready[2]),
+    .matrix_instruction_i(instructions[2*256 +: 256]), .matrix_done_o(done[2]),
+    .vector_valid_i(start_valid[3]), .vector_ready_o(start_ready[3]),
+    .vector_instruction_i(instructions[3*256 +: 256]), .vector_done_o(done[3]),
+    .weights_valid_i(w_valid), .weights_ready_o(w_ready), .weights_data_i(w_data),
+    .rd_valid_o(rd_valid[1:0]), .rd_addr_o(rd_addr[0 +: 2*AddrWidth]), .rd_ready_i(rd_ready[1:0]),
     .rd_data_valid_i(rd_data_valid[1:0]), .rd_data_i(rd_data[0 +: 2*Width]),
-    .wr_valid_o(wr_valid[0]), .wr_addr_o(wr_addr[0 +: 17]), .wr_data_o(wr_data[0 +: Width]),
-    .wr_ready_i(wr_ready[0]), .w_valid_i(w_valid), .w_data_i(w_data), .w_ready_o(w_ready)
+    .wr_valid_o(wr_valid[0]), .wr_addr_o(wr_addr[0 +: AddrWidth]),
+    .wr_data_o(wr_data[0 +: Width]), .wr_ready_i(wr_ready[0])
   );
   logic unused;
-  assign unused = &{1'b0, unused_rready, unused_load_rready, unused_weights_rready, m_axi_bresp,
-                    rd_addr, wr_addr};
+  assign unused = &{1'b0, unused_rready, unused_load_rready, unused_weights_rready, m_axi_bresp};
 endmodule

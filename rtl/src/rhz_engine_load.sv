@@ -10,7 +10,8 @@ module rhz_engine_load #(
   parameter int PortBits = 128,
   parameter int Ports    = 1,
   parameter int Burst    = 16,
-  parameter int Places   = 64
+  parameter int Places   = 64,
+  parameter int PlaceWidth = 17
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -31,7 +32,7 @@ module rhz_engine_load #(
   output logic                      s_ready_o,
   input  logic [8*In-1:0]           s_data_i,
   output logic                      wr_valid_o,
-  output logic [16:0]               wr_addr_o,
+  output logic [PlaceWidth-1:0]     wr_addr_o,
   output logic [8*In-1:0]           wr_data_o,
   input  logic                      wr_ready_i
 );
@@ -105,11 +106,11 @@ module rhz_engine_load #(
   );
 
   // What the scratchpad's side has to know, for instructions that it has not come to.
-  localparam int JobW = 110 + WordsW + 3 * Low;
+  localparam int JobW = 93 + PlaceWidth + WordsW + 3 * Low;
   logic job_there, job_load;
   logic [JobW-1:0] job;
   logic is_pack_q, is_stream_q, job_pack, job_stream;
-  logic [16:0] job_place;
+  logic [PlaceWidth-1:0] job_place;
   logic [13:0] job_place_row;
   logic [9:0] job_place_column, job_rows, job_columns, job_inner_rows, job_inner_columns;
   logic [8:0] job_channels;
@@ -120,7 +121,7 @@ module rhz_engine_load #(
   logic [Low:0] job_step, job_before;
   rhz_outbuf #(.Width(JobW), .Depth(4)) u_jobs (
     .clk_i, .rst_ni, .credit_o(job_room), .take_i(start), .push_i(start),
-    .push_data_i({is_pack, is_stream, is_pack ? pack_place : load_place,
+    .push_data_i({is_pack, is_stream, PlaceWidth'(is_pack ? pack_place : load_place),
                   is_pack ? pack_place_row : load_place_row,
                   is_pack ? 10'(pack_channels) : place_column, rows,
                   is_pack ? pack_columns : load_columns,
@@ -134,10 +135,10 @@ module rhz_engine_load #(
           job_tail, job_step, job_before} = job;
 
   logic walks, walk_ready, step, column_last, row_last, last, window_idle, may_load;
-  logic [16:0] place;
+  logic [PlaceWidth-1:0] place;
   assign may_load = window_idle && !(walks && is_pack_q);
   assign job_load = job_there && walk_ready && may_load;
-  rhz_engine_walk u_walk (
+  rhz_engine_walk #(.AddrWidth(PlaceWidth)) u_walk (
     .clk_i, .rst_ni, .load_valid_i(job_there && may_load), .load_ready_o(walk_ready),
     .first_i(job_place), .row_step_i(job_place_row), .column_step_i(job_place_column),
     .rows_i(job_rows), .columns_i(job_columns), .channels_i(job_channels), .valid_o(walks),
@@ -199,7 +200,7 @@ module rhz_engine_load #(
   logic [8*In-1:0] fine;
   logic [Low-1:0] shift;
   logic [Fine-1:0] fine_q;
-  logic [16:0] place_q;
+  logic [PlaceWidth-1:0] place_q;
   logic moves, last_q, there_q, wr_last_q;
   always_comb begin
     if (border)         bytes[8*In-1:0] = {In{pad_q}};

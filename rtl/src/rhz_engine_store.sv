@@ -14,7 +14,8 @@ module rhz_engine_store #(
   parameter int Ports    = 1,
   parameter int Burst    = 16,
   parameter int Places   = 32,
-  parameter int Flight   = 8
+  parameter int Flight   = 8,
+  parameter int PlaceWidth = 17
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -25,7 +26,7 @@ module rhz_engine_store #(
   output logic                  beyond_o,
   input  logic [Ports*29-1:0]   limit_i,
   output logic                  rd_valid_o,
-  output logic [16:0]           rd_addr_o,
+  output logic [PlaceWidth-1:0] rd_addr_o,
   input  logic                  rd_ready_i,
   input  logic                  rd_data_valid_i,
   input  logic [8*In-1:0]       rd_data_i,
@@ -73,10 +74,10 @@ module rhz_engine_store #(
   assign start_ready_o = walk_ready && box_ready;
   assign rd_valid_o    = walks && credit;
   assign reads         = rd_valid_o && rd_ready_i;
-  assign unused        = &{1'b0, unused_last};
-  rhz_engine_walk u_walk (
+  assign unused        = &{1'b0, unused_last, place};
+  rhz_engine_walk #(.AddrWidth(PlaceWidth)) u_walk (
     .clk_i, .rst_ni, .load_valid_i(start_valid_i && box_ready), .load_ready_o(walk_ready),
-    .first_i(place), .row_step_i(place_row), .column_step_i(place_column), .rows_i(rows),
+    .first_i(place[PlaceWidth-1:0]), .row_step_i(place_row), .column_step_i(place_column), .rows_i(rows),
     .columns_i(columns), .channels_i(channels), .valid_o(walks), .step_i(reads),
     .addr_o(rd_addr_o), .column_last_o(unused_last[0]), .row_last_o(unused_last[1]),
     .last_o(unused_last[2])

@@ -13,7 +13,8 @@ module rhz_engine_weights #(
   parameter int PortBits = 128,
   parameter int Ports    = 1,
   parameter int Burst    = 16,
-  parameter int Places   = 64
+  parameter int Places   = 64,
+  parameter int PlaceWidth = 17
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -31,7 +32,7 @@ module rhz_engine_weights #(
   output logic [Ports-1:0]          m_axi_rready,
   input  logic [Ports*PortBits-1:0] m_axi_rdata,
   output logic                      rd_valid_o,
-  output logic [16:0]               rd_addr_o,
+  output logic [PlaceWidth-1:0]     rd_addr_o,
   input  logic                      rd_ready_i,
   input  logic                      rd_data_valid_i,
   input  logic [8*In-1:0]           rd_data_i,
@@ -41,7 +42,7 @@ module rhz_engine_weights #(
 );
   localparam int CountW  = $clog2(Out + 1);
   localparam int FlightW = $clog2(Out + 1);
-  localparam int JobW    = 58;
+  localparam int JobW    = 41 + PlaceWidth;
 
   logic [2:0] port;
   logic [27:0] address;
@@ -53,6 +54,8 @@ module rhz_engine_weights #(
     .instruction_i, .port_o(port), .address_o(address), .place_o(place), .blocks_o(blocks),
     .four_o(four), .turned_o(turned), .column_step_o(column_step), .block_step_o(block_step)
   );
+  logic unused_place;
+  assign unused_place = &{1'b0, place};
   assign is_scratch = port == rhz_isa_pkg::PORT_SCRATCH;
 
   // The memory's side: blocks follow each other.
@@ -82,19 +85,19 @@ module rhz_engine_weights #(
   logic [1:0] unused_last;
   logic [JobW-1:0] job;
   logic [11:0] job_blocks, job_column_step;
-  logic [16:0] job_place;
+  logic [PlaceWidth-1:0] job_place;
   logic [13:0] job_block_step;
   assign unused = &{1'b0, unused_last};
   rhz_outbuf #(.Width(JobW), .Depth(4)) u_jobs (
     .clk_i, .rst_ni, .credit_o(job_room), .take_i(start), .push_i(start),
-    .push_data_i({is_scratch, four, turned, blocks, place, column_step, block_step}),
+    .push_data_i({is_scratch, four, turned, blocks, place[PlaceWidth-1:0], column_step, block_step}),
     .out_valid_o(job_there), .out_ready_i(job_load), .out_data_o(job)
   );
   assign {job_scratch, job_four, job_turned, job_blocks, job_place, job_column_step,
           job_block_step} = job;
   assign job_load = job_there && walk_ready && (!runs_q || ends);
   rhz_engine_walk #(
-    .ColumnStepWidth(12), .RowsWidth(12), .ColumnsWidth(CountW), .ChannelsWidth(2)
+    .AddrWidth(PlaceWidth), .ColumnStepWidth(12), .RowsWidth(12), .ColumnsWidth(CountW), .ChannelsWidth(2)
   ) u_walk (
     .clk_i, .rst_ni, .load_valid_i(job_there && (!runs_q || ends)), .load_ready_o(walk_ready),
     .first_i(job_place), .row_step_i(job_block_step), .column_step_i(job_column_step),
