@@ -250,9 +250,11 @@ def Vector : Instruction<5, "vector", VectorUnit> {
     place_column`. Tap (i, j) of operand a lies `i · b_row + j · b_column` farther on.
 
     - `requantize`: result = clamp((sum · m + o) >> (17 + 8 · shift)). Constants: five words
-      of m, six of o, byte by byte, the lowest first.
+      of m, six of o, byte by byte, the lowest first; m has 35 bits, and the five highest
+      of its last byte do not count.
     - `add`: result = clamp((a · m + b · n + o) >> (8 · shift)). Constants: three words of
-      m, three of n, four of o.
+      m, three of n, six of o. Here and there o has 47 bits, and the highest of its last
+      byte does not count.
     - `maximum`: result = clamp(the greatest tap of a).
     - `dot`: sum = the taps of a times the words from b on, one a tap; `more` adds.
     - `multiply`: sum = a · b; `more` adds.
@@ -286,15 +288,14 @@ def Vector : Instruction<5, "vector", VectorUnit> {
     Rule<"operation == 2 || operation == 3 || (taps1 == 1 && taps0 == 1)", "only pools and dots have taps">,
     Rule<"(operation != 0 && operation != 3 && operation != 4) || entry + rows * columns <= entries",
          "the tile fits the accumulators">,
-    Rule<"low <= high", "bounds are in order">,
-    Rule<"operation != 5 || in <= 256", "the table has whole words">
+    Rule<"low <= high", "bounds are in order">
   ];
   let Accesses = [
     Reads<"scratch", "a", ["taps1, b_row", "taps0, b_column", "rows, a_row", "columns, a_column"],
           "operation != 0">,
     Reads<"scratch", "b", ["rows, b_row", "columns, b_column"], "operation == 1 || operation == 4">,
     Reads<"scratch", "b", ["taps1 * taps0, 1"], "operation == 3">,
-    Reads<"scratch", "constants", ["operation == 0 ? 11 : operation == 1 ? 10 : (256 + in - 1) / in, 1"],
+    Reads<"scratch", "constants", ["operation == 0 ? 11 : operation == 1 ? 12 : (256 + in - 1) / in, 1"],
           "operation == 0 || operation == 1 || operation == 5">,
     Reads<"accumulator", "entry", ["rows * columns, 1"],
           "operation == 0 || ((operation == 3 || operation == 4) && more)", "bank">,
@@ -315,17 +316,22 @@ def Vector : Instruction<5, "vector", VectorUnit> {
             long value = 0;
             if (operation == 0) {
               long m = 0, o = 0;
-              for (int i = 4; i >= 0; i--)
-                m = m * 256 + (i == 4 ? SCRATCH(constants + i, c) : SCRATCH(constants + i, c) & 255);
-              for (int i = 10; i >= 5; i--)
-                o = o * 256 + (i == 10 ? SCRATCH(constants + i, c) : SCRATCH(constants + i, c) & 255);
+              for (int i = 4; i >= 0; i--) {
+                int byte = SCRATCH(constants + i, c);
+                m = m * 256 + (i == 4 ? (byte & 3) - (byte & 4) : byte & 255);
+              }
+              for (int i = 10; i >= 5; i--) {
+                int byte = SCRATCH(constants + i, c);
+                o = o * 256 + (i == 10 ? (byte & 63) - (byte & 64) : byte & 255);
+              }
               value = (SUM(bank, e, n) * m + o) >> (17 + 8 * shift);
             } else if (operation == 1) {
               long m[3] = {0, 0, 0};
-              for (int i = 9; i >= 0; i--) {
+              for (int i = 11; i >= 0; i--) {
                 int k = i < 3 ? 0 : i < 6 ? 1 : 2;
                 int byte = SCRATCH(constants + i, c);
-                m[k] = m[k] * 256 + (i == 2 || i == 5 || i == 9 ? byte : byte & 255);
+                m[k] = m[k] * 256 + (i == 11 ? (byte & 63) - (byte & 64)
+                                     : i == 2 || i == 5 ? byte : byte & 255);
               }
               value = (SCRATCH(fa, c) * m[0] + SCRATCH(fb, c) * m[1] + m[2]) >> (8 * shift);
             } else if (operation == 2) {

@@ -95,8 +95,12 @@ class Writes<string space, string first, list<string> loops,
 //   PUSHED(block, column, row)     a weight that this instruction appends
 //   POPPED(block, column, row)     a weight that this instruction takes
 //   RECEIVE(word), SEND(word)      a word of the scratchpad from or to a stream
+//   RECEIVE_ROW(words)             the next words of a stream,
+//   RECEIVED(byte)                 of which this is a signed byte
+//   WRAP(value)                    an int as an accumulator holds it
 //
-// `order` is the instruction's number in the program text's listing.
+// An instruction writes no word twice and none that it reads, and neither waits
+// for its own unit nor gives to it; so no order within an instruction matters.
 class Instruction<int opcode, string name, EngineUnit unit> {
   int Opcode = opcode;
   string Name = name;
