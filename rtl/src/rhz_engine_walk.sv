@@ -30,9 +30,6 @@ module rhz_engine_walk #(
   output logic                       last_o
 );
   logic load, valid_q, channel_last, column_last, row_last;
-  logic [AddrWidth-1:0] addr_q, column_q, row_q, from, by, next;
-  logic [RowStepWidth-1:0] row_step_q;
-  logic [ColumnStepWidth-1:0] column_step_q;
   assign column_last_o = channel_last;
   assign row_last_o    = channel_last && column_last;
   assign last_o        = channel_last && column_last && row_last;
@@ -49,37 +46,23 @@ module rhz_engine_walk #(
     .clk_i, .load_i(load), .count_i(rows_i), .step_i(step_i && row_last_o), .last_o(row_last)
   );
 
-  // One sum for all three loops: where the row or column began, and its stride.
-  always_comb begin
-    if (row_last_o) begin
-      from = row_q;
-      by   = AddrWidth'(row_step_q);
-    end else if (channel_last) begin
-      from = column_q;
-      by   = AddrWidth'(column_step_q);
-    end else begin
-      from = addr_q;
-      by   = AddrWidth'(1);
+  localparam int StepWidth = (RowStepWidth > ColumnStepWidth) ? RowStepWidth : ColumnStepWidth;
+  logic [RowStepWidth-1:0] row_step_q;
+  logic [ColumnStepWidth-1:0] column_step_q;
+  always_ff @(posedge clk_i) begin
+    if (load) begin
+      row_step_q    <= row_step_i;
+      column_step_q <= column_step_i;
     end
   end
-  assign next = from + by;
+  rhz_engine_nest #(.Loops(3), .AddrWidth(AddrWidth), .StepWidth(StepWidth)) u_nest (
+    .clk_i, .load_i(load), .first_i,
+    .steps_i({StepWidth'(row_step_q), StepWidth'(column_step_q), StepWidth'(1)}), .step_i,
+    .lasts_i({row_last, column_last, channel_last}), .addr_o
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= 1'b0;
     else         valid_q <= load || (valid_q && !(step_i && last_o));
   end
-  always_ff @(posedge clk_i) begin
-    if (load) begin
-      addr_q        <= first_i;
-      column_q      <= first_i;
-      row_q         <= first_i;
-      row_step_q    <= row_step_i;
-      column_step_q <= column_step_i;
-    end else if (step_i) begin
-      addr_q <= next;
-      if (channel_last) column_q <= next;
-      if (row_last_o) row_q <= next;
-    end
-  end
   assign valid_o = valid_q;
-  assign addr_o  = addr_q;
 endmodule
