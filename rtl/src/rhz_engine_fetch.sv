@@ -41,8 +41,9 @@ module rhz_engine_fetch #(
   localparam int CountW    = 24;
   localparam int Held      = (Each > 1) ? 1 : 0;   // words that the head leaves in hand
 
-  typedef enum logic [2:0] {Idle, AskHead, Head, AskRest, Run, Finish} state_e;
-  state_e state_q;
+  localparam logic [2:0] Idle = 3'd0, AskHead = 3'd1, Head = 3'd2, AskRest = 3'd3, Run = 3'd4,
+                         Finish = 3'd5;
+  logic [2:0] state_q;
   logic box_ready, there, take, next, at_last, is_head_good, is_mistake, ends, unused;
   logic reader_beyond;
   logic [8*Bytes-1:0] word;

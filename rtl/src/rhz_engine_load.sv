@@ -146,11 +146,14 @@ module rhz_engine_load #(
     .last_o(last)
   );
   always_ff @(posedge clk_i) begin
-    if (job_load) begin
+    if (!rst_ni) begin
+      is_pack_q   <= 1'b0;
+      is_stream_q <= 1'b0;
+    end else if (job_load) begin
       is_pack_q   <= job_pack;
       is_stream_q <= job_stream;
-      pad_q       <= job_pad;
     end
+    if (job_load) pad_q <= job_pad;
   end
 
   // Borders. The columns' begin again with each row.
@@ -194,7 +197,8 @@ module rhz_engine_load #(
     .words_o(window)
   );
 
-  // Two shifts with a register after each.
+  // Two shifts with a register after each. Each byte is one of four, or of a few fours.
+  localparam int Coarse = In >> Fine;
   logic [(2*In-1)*8-1:0] bytes;
   logic [Span*8-1:0] coarse, coarse_q;
   logic [8*In-1:0] fine;
@@ -202,15 +206,31 @@ module rhz_engine_load #(
   logic [Fine-1:0] fine_q;
   logic [PlaceWidth-1:0] place_q;
   logic moves, last_q, there_q, wr_last_q;
-  always_comb begin
-    if (border)         bytes[8*In-1:0] = {In{pad_q}};
-    else if (is_pack_q) bytes[8*In-1:0] = second ? window[8*In +: 8*In] : window[8*In-1:0];
-    else                bytes[8*In-1:0] = word;
-    bytes[8*In +: 8*(In-1)] = second ? window[16*In +: 8*(In-1)] : window[8*In +: 8*(In-1)];
+  rhz_choose_few #(.Width(8 * In), .Count(4)) u_first (
+    .sel_i({border || !is_pack_q, is_pack_q ? border || second : border}),
+    .data_i({{In{pad_q}}, word, window[8*In +: 8*In], window[8*In-1:0]}),
+    .data_o(bytes[8*In-1:0])
+  );
+  assign bytes[8*In +: 8*(In-1)] = second ? window[16*In +: 8*(In-1)] : window[8*In +: 8*(In-1)];
+  assign shift = (is_pack_q && !border) ? at : '0;
+  for (genvar i = 0; i < Span; i++) begin : gen_coarse
+    logic [8*Coarse-1:0] choices;
+    for (genvar c = 0; c < Coarse; c++) begin : gen_choice
+      assign choices[8*c +: 8] = bytes[8*(i + (c << Fine)) +: 8];
+    end
+    if (Coarse == 1) begin : gen_one
+      assign coarse[8*i +: 8] = choices;
+    end else begin : gen_some
+      rhz_choose #(.Width(8), .Count(Coarse)) u_choose (
+        .sel_i(shift[Low-1:Fine]), .data_i(choices), .data_o(coarse[8*i +: 8])
+      );
+    end
   end
-  assign shift  = (is_pack_q && !border) ? at : '0;
-  assign coarse = (Span*8)'(bytes >> {shift >> Fine, (Fine + 3)'(0)});
-  assign fine   = (8*In)'(coarse_q >> {fine_q, 3'd0});
+  for (genvar i = 0; i < In; i++) begin : gen_fine
+    rhz_choose_few #(.Width(8), .Count(1 << Fine)) u_choose (
+      .sel_i(fine_q), .data_i(coarse_q[8*i +: 8 << Fine]), .data_o(fine[8*i +: 8])
+    );
+  end
   assign step   = walks && (border || (is_pack_q ? window_ready : there)) && (!there_q || moves);
   assign moves  = !wr_valid_o || wr_ready_i;
   always_ff @(posedge clk_i) begin

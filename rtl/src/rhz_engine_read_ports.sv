@@ -64,7 +64,7 @@ module rhz_engine_read_ports #(
     assign weights_rvalid[p]  = rvalid[1];
     rhz_mem_arbiter #(.DataWidth(PortBits), .Readers(Readers), .Bursts(Bursts)) u_arbiter (
       .clk_i, .rst_ni, .s_axi_arvalid(arvalid), .s_axi_arready(arready), .s_axi_araddr(araddr),
-      .s_axi_arlen(arlen), .s_axi_rvalid(rvalid), .s_axi_rready('1),
+      .s_axi_arlen(arlen), .s_axi_rvalid(rvalid), .s_axi_rready({Readers{1'b1}}),
       .s_axi_rdata(rdata_o[p*PortBits +: PortBits]), .s_axi_rlast(unused_last),
       .m_axi_arvalid(m_axi_arvalid[p]), .m_axi_arready(m_axi_arready[p]), .m_axi_araddr(address),
       .m_axi_arlen(m_axi_arlen[p*8 +: 8]), .m_axi_rvalid(m_axi_rvalid[p]),

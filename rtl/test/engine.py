@@ -8,6 +8,7 @@ memories and streams.
   engine.py --seeds N        as many runs with pauses (2)
   engine.py --isa FILE       the generated decoder (build/rtl/rhz_isa.sv)
   engine.py --builds FOLDER  keeps the simulators there
+  engine.py --icarus         in four states (rhz_tb_engine), once with pauses
 """
 import argparse
 import concurrent.futures
@@ -41,7 +42,8 @@ def build(core, arguments):
     compiler = next((c for c in ("clang++-22", "clang++", "g++") if shutil.which(c)), "g++")
     cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
     command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wall",
-               "--x-assign", "unique", "--x-initial", "unique", "--top-module", "rhz_engine",
+               "--output-split", "0", "--x-assign", "unique", "--x-initial", "unique",
+               "--top-module", "rhz_engine",
                "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim")] + values
     command += [flag for folder_ in arguments.sources for flag in ("-y", folder_)]
     command += ["-Mdir", folder, "-o", "sim", "-CFLAGS", flags, "-MAKEFLAGS",
@@ -69,6 +71,61 @@ def run(job):
     return case, seed, json.loads(result.stdout), None
 
 
+def hex_lines(data, size):
+    """Lines for $readmemh of as many bytes each."""
+    return ["%s\n" % data[i:i + size][::-1].hex() for i in range(0, len(data), size)]
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+def run_icarus(core, case, arguments):
+    """What is wrong with a case in four states, or None. The program lies behind what
+    memory 0 has, in a page of its own."""
+    def page(size):
+        return -(-size // 4096) * 4096
+
+    ports, beat = core["ports"], core["port_bits"] // 8
+    before = [read(case, "m%d.before.bin" % p) for p in range(ports)]
+    begin = page(len(before[0]))
+    images = [before[0].ljust(begin, b"\0") + read(case, "program.bin")] + before[1:]
+    size = page(max(map(len, images)))
+    stream = read(case, "stream_in.bin")
+    values = {name: core[key] for key, name in PARAMETERS.items()}
+    values.update(CoreHash=core["hash"], Beats=size // beat, Program=begin // core["in"],
+                  StreamIn=len(stream) // core["in"], Stalls=30)
+    with tempfile.TemporaryDirectory(prefix="rhz_engine_") as folder:
+        for p, image in enumerate(images):
+            with open(os.path.join(folder, "m%d.hex" % p), "w") as file:
+                file.writelines(hex_lines(image.ljust(size, b"\0"), beat))
+        with open(os.path.join(folder, "in.hex"), "w") as file:
+            file.writelines(hex_lines(stream, core["in"]))
+        command = ["iverilog", "-g2012", "-s", "rhz_tb_engine", "-o", "sim.vvp", "-Y", ".sv",
+                   "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim"),
+                   "-I", os.path.join(ROOT, "rtl/test")]
+        command += ["-Prhz_tb_engine.%s=%d" % item for item in values.items()]
+        command += [os.path.abspath(arguments.isa), os.path.join(ROOT, "rtl/test/rhz_tb_engine.sv"),
+                    os.path.join(ROOT, "data/sim/rhz_tb_memory.sv")]
+        for step in (command, ["vvp", "-n", "sim.vvp"]):
+            result = subprocess.run(step, cwd=folder, capture_output=True, text=True, timeout=600)
+            if result.returncode:
+                return (result.stderr + result.stdout)[-600:]
+        if not result.stdout.strip().splitlines()[-1].startswith("PASS"):
+            return result.stdout[-600:]
+        for p in range(ports):
+            after = read(case, "m%d.after.bin" % p)
+            lines = read(folder, "m%d.out" % p).decode().split("\n")
+            lines = [line + "\n" for line in lines if line and not line.startswith("//")]
+            if lines[:len(after) // beat] != hex_lines(after, beat):
+                return "m%d differs" % p
+        if read(folder, "out.hex").decode() != "".join(
+                hex_lines(read(case, "stream_out.bin"), core["in"])):
+            return "the stream out differs"
+    return None
+
+
 def cases(folders):
     found = {}
     for top in folders:
@@ -88,11 +145,22 @@ def main():
     parser.add_argument("--isa", default=os.path.join(ROOT, "build/rtl/rhz_isa.sv"))
     parser.add_argument("--builds", help="keeps the simulators in this folder")
     parser.add_argument("--sources", action="append", default=[], help="more sources")
+    parser.add_argument("--icarus", action="store_true", help="in four states")
     parser.add_argument("--verbose", action="store_true", help="the cycles of each run")
     arguments = parser.parse_args()
-    if not shutil.which("verilator"):
-        print("SKIPPED: verilator is not installed")
+    tool = "iverilog" if arguments.icarus else "verilator"
+    if not shutil.which(tool):
+        print("SKIPPED: %s is not installed" % tool)
         return 0
+    if arguments.icarus:
+        problems = [(case, run_icarus(json.loads(text), case, arguments))
+                    for text, folders in cases(arguments.folders).items() for case in folders]
+        for case, problem in problems:
+            if problem:
+                print("FAILED %s in four states: %s" % (case, problem))
+        failed = sum(bool(problem) for _, problem in problems)
+        print("%d runs passed, %d failed" % (len(problems) - failed, failed))
+        return 1 if failed or not problems else 0
     temporary = None if arguments.builds else tempfile.mkdtemp(prefix="rhz_engine_")
     arguments.builds = arguments.builds or temporary
     passed = failed = 0
