@@ -47,7 +47,7 @@ module rhz_engine_vector #(
   localparam int Ahead = 5;     // from a pixel's start to the request for its sum
   localparam int Last  = 10;    // the last stage of the lanes
   localparam int TableWords = 256 / In;
-  typedef enum logic [1:0] {Idle, Constants, Held, Pixel} step_e;
+  localparam logic [1:0] Idle = 2'd0, Constants = 2'd1, Held = 2'd2, Pixel = 2'd3;
 
   logic [2:0] operation;
   logic [16:0] a, b, place, constants;
@@ -108,7 +108,7 @@ module rhz_engine_vector #(
     end
 
   // The front: loops of pixels within taps for dot, of taps within pixels for the rest.
-  step_e step_q;
+  logic [1:0] step_q;
   logic step, reads, room, note_room, place_room, two, pixel_ends, ends, constants_end;
   logic [3:0] lasts;
   logic [39:0] counts;

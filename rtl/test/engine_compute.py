@@ -192,15 +192,29 @@ def random_instruction(rng, unit, p):
             return v
 
 
+def instruction(unit, fields, p):
+    reads, writes, _ = accesses(unit, fields, p)
+    return {"unit": unit, "fields": fields, "reads": reads, "writes": writes, "waits": 0, "gives": 0}
+
+
+def clear(p):
+    """A first program that gives all sums a value, so that `more` has something to add to."""
+    program = []
+    for bank in range(2):
+        v = dict(place=1, taps2=1, taps1=1, taps0=1, step2=0, step1=0, step0=0, rows=1,
+                 columns=p["Entries"], row_step=0, column_step=0, bank=bank, entry=0, more=0)
+        program.append(instruction(MATRIX_UNIT, v, p))
+    return program
+
+
 def random_program(rng, p, count):
     """Instructions in an order that is right, with the tokens that keep to it."""
-    program = []
+    program = clear(p)
     waited = {MATRIX_UNIT: -1, VECTOR_UNIT: -1}
     for _ in range(count):
         unit = rng.choice([MATRIX_UNIT, VECTOR_UNIT])
-        v = random_instruction(rng, unit, p)
-        reads, writes, _ = accesses(unit, v, p)
-        this = {"unit": unit, "fields": v, "reads": reads, "writes": writes, "waits": 0, "gives": 0}
+        this = instruction(unit, random_instruction(rng, unit, p), p)
+        reads, writes = this["reads"], this["writes"]
         for index in reversed(range(len(program))):
             before = program[index]
             if before["unit"] == unit or index <= waited[unit]:
@@ -266,7 +280,8 @@ def run(p, program, core, rng, folder, arguments):
     count = lambda unit: sum(this["unit"] == unit for this in program)
     p = {**p, "Matrices": count(MATRIX_UNIT), "Vectors": count(VECTOR_UNIT),
          "Blocks": len(weights) // p["Out"]}
-    ran = subprocess.run(build(p, folder, arguments), capture_output=True, text=True, cwd=folder)
+    ran = subprocess.run(build(p, folder, arguments), capture_output=True, text=True, cwd=folder,
+                         timeout=300)
     said = [line for line in ran.stdout.splitlines() if line.startswith("CYCLES")]
     if not said or "HANG" in ran.stdout or "X in" in ran.stdout:
         return "", (ran.stdout + ran.stderr)[-600:]
@@ -299,18 +314,6 @@ def run(p, program, core, rng, folder, arguments):
     return said[0], ""
 
 
-def clear(p):
-    """A first program that gives all sums a value, so that `more` has something to add to."""
-    program = []
-    for bank in range(2):
-        v = dict(place=1, taps2=1, taps1=1, taps0=1, step2=0, step1=0, step0=0, rows=1,
-                 columns=p["Entries"], row_step=0, column_step=0, bank=bank, entry=0, more=0)
-        reads, writes, _ = accesses(MATRIX_UNIT, v, p)
-        program.append({"unit": MATRIX_UNIT, "fields": v, "reads": reads, "writes": writes,
-                        "waits": 0, "gives": 0})
-    return program
-
-
 def measure(arguments):
     for size, taps in ((512, 9), (196, 9), (49, 9), (512, 1), (196, 1), (49, 1), (16, 9)):
         p = dict(In=16, Out=16, Words=1024, Banks=4, Entries=512, SumBits=27, Wide=1, Table=1,
@@ -319,9 +322,7 @@ def measure(arguments):
         for k in range(8):
             v = dict(place=1, taps2=1, taps1=1, taps0=taps, step2=0, step1=0, step0=1, rows=1,
                      columns=size, row_step=0, column_step=1, bank=k % 2, entry=0, more=0)
-            reads, writes, _ = accesses(MATRIX_UNIT, v, p)
-            program.append({"unit": MATRIX_UNIT, "fields": v, "reads": reads, "writes": writes,
-                            "waits": 0, "gives": 0})
+            program.append(instruction(MATRIX_UNIT, v, p))
         rng = random.Random(1)
         folder = tempfile.mkdtemp(prefix="rhz_engine_")
         said, problem = run(p, program, Core(p, rng), rng, folder, arguments)
@@ -357,21 +358,12 @@ def main():
                  Entries=rng.choice([16, 32, 64]), SumBits=rng.choice([20, 24, 27 if wide else 25]),
                  Wide=wide, Table=rng.randint(0, 1), Stalls=rng.choice([0, 0, 30, 70]), Seed=seed + 1)
         core = Core(p, rng)
-        program = clear(p)
-        tail = random_program(rng, p, arguments.count)
-        # All of it waits for the first two.
-        for first in program[1:]:
-            first["gives"] = 1 << VECTOR_UNIT
-        vectors = [this for this in tail if this["unit"] == VECTOR_UNIT]
-        if vectors and not vectors[0]["waits"]:
-            vectors[0]["waits"] = 1 << MATRIX_UNIT
-        else:
-            program[1]["gives"] = 0
+        program = random_program(rng, p, arguments.count)
         folder = tempfile.mkdtemp(prefix="rhz_engine_")
         try:
-            said, problem = run(p, program + tail, core, rng, folder, arguments)
+            said, problem = run(p, program, core, rng, folder, arguments)
         except RuntimeError as error:
-            problem = str(error)
+            said, problem = "", str(error)
         if problem:
             failed += 1
             print("FAILED seed %d %s: %s" % (seed, p, problem), flush=True)

@@ -81,10 +81,9 @@ module rhz_tb_engine_compute;
     .wr_valid_o(wr_valid), .wr_addr_o(wr_addr), .wr_data_o(wr_data), .wr_ready_i(unit_wr_ready)
   );
 
-  function automatic logic go(input integer percent);
-    integer value;
-    value = $urandom(seed);
-    go = (value & 32'h7fffffff) % 100 >= percent;
+  function automatic integer draw(input integer below);
+    seed = seed * 1103515245 + 12345;
+    draw = ((seed >> 8) & 32'h7fffff) % below;
   endfunction
 
   // Whoever reads and writes next to the units disturbs them and changes nothing: it
@@ -93,7 +92,6 @@ module rhz_tb_engine_compute;
   integer filled, reads, got;
   initial begin
     seed = Seed;
-    void'($urandom(seed));
     fill_valid = 0; fill_addr = 0; other_read = 0; other_addr = 0; read_back = 0;
     go_weights = 0; go_write = 0; go_read = 0;
     m_at = 0; v_at = 0; w_at = 0; m_done = 0; v_done = 0; m_tokens = 0; v_tokens = 0; busy = 0;
@@ -108,7 +106,7 @@ module rhz_tb_engine_compute;
     end
     fill_valid = 0;
     m_at = 0; v_at = 0;
-    for (cycle = 0; (m_done < Matrices || v_done < Vectors) && cycle < 2000000; cycle = cycle + 1) begin
+    for (cycle = 0; (m_done < Matrices || v_done < Vectors) && cycle < 60000; cycle = cycle + 1) begin
       @(negedge clk);
       m_start = matrix_valid && matrix_ready;
       v_start = vector_valid && vector_ready;
@@ -141,15 +139,16 @@ module rhz_tb_engine_compute;
         v_done = v_done + 1;
       end
       if (w_take) w_at = w_at + 1;
-      go_weights = go(Stalls);
-      go_write   = go(Stalls);
-      go_read    = {go(Stalls), go(Stalls)};
-      other_read = !go(Stalls);
-      other_addr = AddrWidth'($urandom(seed));
-      fill_valid = !go(Stalls);
-      fill_addr  = AddrWidth'(($urandom(seed) & 32'h7fffffff) % Banks * (Words / Banks));
+      go_weights = draw(100) >= Stalls;
+      go_write   = draw(100) >= Stalls;
+      go_read[0] = draw(100) >= Stalls;
+      go_read[1] = draw(100) >= Stalls;
+      other_read = draw(100) < Stalls;
+      other_addr = AddrWidth'(draw(Words));
+      fill_valid = draw(100) < Stalls;
+      fill_addr  = AddrWidth'(draw(Banks) * (Words / Banks));
     end
-    if (cycle == 2000000) $display("HANG matrix %0d of %0d, vector %0d of %0d", m_done, Matrices,
+    if (cycle == 60000) $display("HANG matrix %0d of %0d, vector %0d of %0d", m_done, Matrices,
                                    v_done, Vectors);
     fill_valid = 0; other_read = 0;
     repeat (12) @(posedge clk);
