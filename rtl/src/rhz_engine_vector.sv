@@ -240,14 +240,17 @@ module rhz_engine_vector #(
   localparam int ByteWidth = $clog2(In);
   logic table_writes, table_we_q;
   logic [ByteWidth-1:0] table_byte;
-  logic [7:0] table_addr_q, table_data_q;
+  logic [7:0] table_addr_q, table_data, table_data_q;
   assign table_writes = note_valid && word_valid && note_constant && table_q;
   rhz_counter #(.Count(In)) u_table_byte (
     .clk_i, .rst_ni, .en_i(table_writes), .value_o(table_byte), .last_o(table_last)
   );
+  rhz_mux #(.Width(8), .Count(In)) u_table_data (
+    .sel_i(table_byte), .data_i(word), .data_o(table_data)
+  );
   always_ff @(posedge clk_i) begin
     table_we_q   <= table_writes;
-    table_data_q <= word[int'(table_byte)*8 +: 8];
+    table_data_q <= table_data;
     if (start)           table_addr_q <= '0;
     else if (table_we_q) table_addr_q <= table_addr_q + 8'd1;
   end
