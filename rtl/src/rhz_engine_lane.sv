@@ -44,31 +44,40 @@ module rhz_engine_lane #(
   logic unused_top;
   assign unused_top = chain_q[95];
 
+  logic [26:0] sum;
+  logic [17:0] y1, y2;
+  logic [23:0] d2;
   logic [47:0] p;
+  assign sum = 27'($signed(sum_i));
+  assign y1  = constants2_i ? {1'b0, m[16:0]} : 18'($signed(byte2_q));
+  assign y2  = constants3_i ? m[34:17] : 18'($signed(byte3_q));
+  assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
   rhz_engine_multiply #(.Wide(Wide)) u_multiply (
     .clk_i, .held_i(!requantize_i), .adds_i(requantize_i || add_i), .shifts_i(requantize_i),
-    .sum_i(27'($signed(sum_i))),
+    .sum_i(sum),
     .load1_i(constants2_i), .d1_i(chain_q[23:0]), .c_i(chain_q[94:48]),
     .load_y1_i(constants2_i || held2_i),
-    .y1_i(constants2_i ? {1'b0, m[16:0]} : 18'($signed(byte2_q))),
+    .y1_i(y1),
     .load_d2_i(constants3_i || (held3_i && !add_i)),
-    .d2_i(constants3_i ? chain_q[47:24] : 24'($signed(byte3_q))),
+    .d2_i(d2),
     .load_y2_i(constants3_i || !requantize_i),
-    .y2_i(constants3_i ? m[34:17] : 18'($signed(byte3_q))), .p_o(p)
+    .y2_i(y2), .p_o(p)
   );
   assign product_o = p[15:0];
 
   // Stage 8: the byte that the shift picks, and which bytes above hold only the sign.
   // Stage 9: the nearest signed byte.
-  logic [7:0] picked_q, nearest_q;
+  logic [7:0] picked, picked_q, nearest_q;
   logic [5:1] sign_only_q;
   logic sign_q, over;
+  rhz_mux #(.Width(8), .Count(4)) u_picked (.sel_i(shift_i), .data_i(p[31:0]), .data_o(picked));
   always_comb begin
     over = picked_q[7] != sign_q;
-    for (int k = 1; k < 6; k++) if (k > int'(shift_i) && !sign_only_q[k]) over = 1'b1;
+    for (int k = 1; k < 6; k++)
+      if ((k > 3 || shift_i < 2'(k)) && !sign_only_q[k]) over = 1'b1;
   end
   always_ff @(posedge clk_i) begin
-    picked_q <= p[int'(shift_i)*8 +: 8];
+    picked_q <= picked;
     sign_q   <= p[47];
     for (int k = 1; k < 6; k++) sign_only_q[k] <= p[k*8 +: 8] == {8{p[47]}};
     nearest_q <= over ? {sign_q, {7{!sign_q}}} : picked_q;

@@ -47,7 +47,7 @@ module rhz_engine_matrix #(
   localparam int Request = 2 + Length + $clog2(Cascades);
   localparam int Written = Request + 2;
   localparam int ColumnWidth = $clog2(Out);
-  localparam int NoteWidth = 4 + EntryWidth;
+  localparam int NoteWidth = 5 + EntryWidth;
 
   // Pixels within taps, a word each, in the order of the instruction's loops.
   logic [16:0] place;
@@ -93,7 +93,10 @@ module rhz_engine_matrix #(
     .clk_i, .load_i(start), .first_i(place[AddrWidth-1:0]), .steps_i(steps_q), .step_i(step),
     .lasts_i(lasts), .addr_o(rd_addr_o)
   );
-  logic bank_q, fresh_q, first_q;
+  // A sum is in the memory again two cycles after its read: a tap of fewer pixels, or one
+  // that adds to an older instruction's sums, waits for the pixels before it.
+  logic bank_q, fresh_q, first_q, wait_q;
+  logic [1:0] pixels_q;
   logic [EntryWidth-1:0] begins_q, entry_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) runs_q <= 1'b0;
@@ -107,9 +110,13 @@ module rhz_engine_matrix #(
       entry_q  <= entry[EntryWidth-1:0];
       fresh_q  <= !more;
       first_q  <= 1'b1;
+      wait_q   <= more;
+      pixels_q <= '0;
     end else if (step) begin
-      entry_q <= tap_ends ? begins_q : entry_q + EntryWidth'(1);
-      first_q <= tap_ends;
+      entry_q  <= tap_ends ? begins_q : entry_q + EntryWidth'(1);
+      first_q  <= tap_ends;
+      wait_q   <= tap_ends && !pixels_q[1];
+      pixels_q <= tap_ends ? '0 : {pixels_q != '0, !pixels_q[0]};
       if (tap_ends) fresh_q <= 1'b0;
     end
   end
@@ -118,7 +125,7 @@ module rhz_engine_matrix #(
   assign unused_fields = &{1'b0, place, entry};
 
   // Words before the array, and what is to be done with each.
-  logic word_valid, note_valid, fire, note_first, note_ends;
+  logic word_valid, note_valid, fire, note_first, note_wait, note_ends;
   logic [In*8-1:0] word, word_q;
   logic [NoteWidth-1:0] note;
   logic note_bank, note_fresh;
@@ -129,10 +136,10 @@ module rhz_engine_matrix #(
   );
   rhz_outbuf #(.Width(NoteWidth), .Depth(Depth)) u_notes (
     .clk_i, .rst_ni, .credit_o(note_room), .take_i(step), .push_i(step),
-    .push_data_i({first_q, ends, fresh_q, bank_q, entry_q}), .out_valid_o(note_valid),
+    .push_data_i({first_q, wait_q, ends, fresh_q, bank_q, entry_q}), .out_valid_o(note_valid),
     .out_ready_i(fire), .out_data_o(note)
   );
-  assign {note_first, note_ends, note_fresh, note_bank, note_entry} = note;
+  assign {note_first, note_wait, note_ends, note_fresh, note_bank, note_entry} = note;
 
   // Weights: the next block, column by column.
   logic load, full_q, column_last;
@@ -154,20 +161,16 @@ module rhz_engine_matrix #(
     for (int n = 0; n < Out; n++) load_q[n] <= load && column == ColumnWidth'(n);
   end
 
-  // The array. Sums that are added to are in the memory again after two cycles.
-  logic hazard, take_q;
-  logic [Written:0] valid;
+  // The array.
+  logic take_q;
   logic [1:0] fired_q;
-  logic [2*EntryWidth+1:0] late_q;
-  assign hazard = !note_fresh &&
-      ((fired_q[0] && late_q[0 +: EntryWidth+1] == {note_bank, note_entry}) ||
-       (fired_q[1] && late_q[EntryWidth+1 +: EntryWidth+1] == {note_bank, note_entry}));
-  assign fire = word_valid && note_valid && (full_q || !note_first) && !hazard;
+  logic [Written:0] valid;
+  assign fire = word_valid && note_valid && (full_q || !note_first) &&
+                !(note_wait && fired_q != '0);
   always_ff @(posedge clk_i) begin
-    word_q <= word;
-    take_q <= fire && note_first;
+    word_q  <= word;
+    take_q  <= fire && note_first;
     fired_q <= rst_ni ? {fired_q[0], fire} : '0;
-    late_q <= {late_q[EntryWidth:0], note_bank, note_entry};
   end
   rhz_valid #(.Stages(Written)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
   rhz_engine_array #(.In(In), .Out(Out), .Wide(Wide)) u_array (

@@ -32,6 +32,11 @@ module rhz_engine_multiply #(
   logic [59:0] unused_acout;
   logic [35:0] unused_bcout;
   logic [19:0] unused_flags;
+  logic [29:0] sum;
+  logic [26:0] d1, d2;
+  assign sum = 30'($signed(sum_i));
+  assign d1  = 27'($signed(d1_i));
+  assign d2  = 27'($signed(d2_i));
   if (Wide != 0) begin : gen_e2
     logic [15:0] unused_xor;
     DSP48E2 #(
@@ -41,7 +46,7 @@ module rhz_engine_multiply #(
       .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1)
     ) u_first (
-      .CLK(clk_i), .A(30'($signed(sum_i))), .B(y1_i), .C({c_i[46], c_i}), .D(27'($signed(d1_i))),
+      .CLK(clk_i), .A(sum), .B(y1_i), .C({c_i[46], c_i}), .D(d1),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(48'b0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE(9'b00_011_01_01),
       .CEA1(1'b0), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y1_i), .CEB2(1'b1),
@@ -61,7 +66,7 @@ module rhz_engine_multiply #(
       .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1)
     ) u_second (
-      .CLK(clk_i), .A(30'($signed(sum_i))), .B(y2_i), .C(48'b0), .D(27'($signed(d2_i))),
+      .CLK(clk_i), .A(sum), .B(y2_i), .C(48'b0), .D(d2),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(chain), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE({2'b00, z, 4'b01_01}),
       .CEA1(1'b1), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y2_i), .CEB2(1'b1),
@@ -75,6 +80,8 @@ module rhz_engine_multiply #(
       .PATTERNDETECT(unused_flags[18]), .PATTERNBDETECT(unused_flags[19]), .XOROUT(unused_xor[8 +: 8])
     );
   end else begin : gen_e1
+    logic unused_high;
+    assign unused_high = &{1'b0, d1[26:25], d2[26:25]};
     DSP48E1 #(
       .A_INPUT("DIRECT"), .B_INPUT("DIRECT"), .USE_DPORT("TRUE"), .USE_MULT("MULTIPLY"),
       .USE_SIMD("ONE48"),
@@ -82,7 +89,7 @@ module rhz_engine_multiply #(
       .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1)
     ) u_first (
-      .CLK(clk_i), .A(30'($signed(sum_i))), .B(y1_i), .C({c_i[46], c_i}), .D(25'($signed(d1_i))),
+      .CLK(clk_i), .A(sum), .B(y1_i), .C({c_i[46], c_i}), .D(d1[24:0]),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(48'b0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE(7'b011_01_01),
       .CEA1(1'b0), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y1_i), .CEB2(1'b1),
@@ -102,7 +109,7 @@ module rhz_engine_multiply #(
       .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1)
     ) u_second (
-      .CLK(clk_i), .A(30'($signed(sum_i))), .B(y2_i), .C(48'b0), .D(25'($signed(d2_i))),
+      .CLK(clk_i), .A(sum), .B(y2_i), .C(48'b0), .D(d2[24:0]),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(chain), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE({z, 4'b01_01}),
       .CEA1(1'b1), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y2_i), .CEB2(1'b1),

@@ -110,6 +110,7 @@ module rhz_engine_scratch #(
   // From the banks to the readers.
   for (genvar r = 0; r < Readers; r++) begin : gen_data
     logic [BankBits-1:0] bank;
+    logic [Width-1:0] row;
     logic [Latency-1:0] valid;
     logic unused;
     assign unused = &{1'b0, valid};
@@ -119,7 +120,8 @@ module rhz_engine_scratch #(
     rhz_delay #(.Width(BankBits), .Stages(Latency - 2)) u_bank (
       .clk_i, .data_i(read_bank_q[r*BankBits +: BankBits]), .data_o(bank)
     );
-    always_ff @(posedge clk_i) rd_data_o[r*Width +: Width] <= rows[int'(bank)*Width +: Width];
+    rhz_mux #(.Width(Width), .Count(Banks)) u_row (.sel_i(bank), .data_i(rows), .data_o(row));
+    always_ff @(posedge clk_i) rd_data_o[r*Width +: Width] <= row;
     assign rd_data_valid_o[r] = valid[Latency-1];
   end
 endmodule

@@ -82,11 +82,12 @@ module rhz_engine_sums #(
     end
   end
 
-  if (Groups == 1) begin : gen_one
-    logic unused_group;
-    assign unused_group  = vector_group;
-    assign vector_sums_o = sums[int'(vector_bank)*In*SumBits +: In*SumBits];
-  end else begin : gen_two
-    assign vector_sums_o = sums[int'({vector_bank, vector_group})*In*SumBits +: In*SumBits];
-  end
+  localparam int Selects = (Groups == 1) ? 1 : 2;
+  logic [1:0] select;
+  assign select = (Groups == 1) ? {1'b0, vector_bank} : {vector_bank, vector_group};
+  rhz_mux #(.Width(In * SumBits), .Count(2 * Groups)) u_sums (
+    .sel_i(select[Selects-1:0]), .data_i(sums), .data_o(vector_sums_o)
+  );
+  logic unused_select;
+  assign unused_select = &{1'b0, select, vector_group};
 endmodule

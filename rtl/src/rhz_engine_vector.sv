@@ -47,7 +47,7 @@ module rhz_engine_vector #(
   localparam int Ahead = 5;     // from a pixel's start to the request for its sum
   localparam int Last  = 10;    // the last stage of the lanes
   localparam int TableWords = 256 / In;
-  typedef enum logic [1:0] {Idle, Constants, Held, Pixel} step_e;
+  localparam logic [1:0] Idle = 2'd0, Constants = 2'd1, Held = 2'd2, Pixel = 2'd3;
 
   logic [2:0] operation;
   logic [16:0] a, b, place, constants;
@@ -108,7 +108,7 @@ module rhz_engine_vector #(
     end
 
   // The front: loops of pixels within taps for dot, of taps within pixels for the rest.
-  step_e step_q;
+  logic [1:0] step_q;
   logic step, reads, room, note_room, place_room, two, pixel_ends, ends, constants_end;
   logic [3:0] lasts;
   logic [39:0] counts;
@@ -240,14 +240,17 @@ module rhz_engine_vector #(
   localparam int ByteWidth = $clog2(In);
   logic table_writes, table_we_q;
   logic [ByteWidth-1:0] table_byte;
-  logic [7:0] table_addr_q, table_data_q;
+  logic [7:0] table_addr_q, table_data, table_data_q;
   assign table_writes = note_valid && word_valid && note_constant && table_q;
   rhz_counter #(.Count(In)) u_table_byte (
     .clk_i, .rst_ni, .en_i(table_writes), .value_o(table_byte), .last_o(table_last)
   );
+  rhz_mux #(.Width(8), .Count(In)) u_table_data (
+    .sel_i(table_byte), .data_i(word), .data_o(table_data)
+  );
   always_ff @(posedge clk_i) begin
     table_we_q   <= table_writes;
-    table_data_q <= word[int'(table_byte)*8 +: 8];
+    table_data_q <= table_data;
     if (start)           table_addr_q <= '0;
     else if (table_we_q) table_addr_q <= table_addr_q + 8'd1;
   end

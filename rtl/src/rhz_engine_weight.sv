@@ -24,6 +24,8 @@ module rhz_engine_weight #(
   logic [17:0] b, unused_bcout;
   logic [3:0]  unused_carryout;
   logic [5:0]  unused_flags;
+  logic [26:0] d;
+  assign d = 27'($signed(weight_i));
   assign a = 30'($signed(weight_i)) << Field;
   assign b = 18'($signed(word_i));
   if (Wide != 0) begin : gen_e2
@@ -37,7 +39,7 @@ module rhz_engine_weight #(
       .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1), .RND(Start)
     ) u_dsp (
-      .CLK(clk_i), .A(a), .B(b), .C(48'b0), .D(27'($signed(weight_i))),
+      .CLK(clk_i), .A(a), .B(b), .C(48'b0), .D(d),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(pcin_i), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(5'b00100), .OPMODE(Opmode),
       .CEA1(1'b0), .CEA2(load_hi_i), .CEAD(take_i), .CEALUMODE(1'b1), .CEB1(1'b1), .CEB2(1'b1),
@@ -51,6 +53,8 @@ module rhz_engine_weight #(
       .PATTERNDETECT(unused_flags[4]), .PATTERNBDETECT(unused_flags[5]), .XOROUT(unused_xor)
     );
   end else begin : gen_e1
+    logic unused_high;
+    assign unused_high = &{1'b0, d[26:25]};
     // Z = C or PCIN, Y and X = the product.
     localparam logic [6:0] Opmode = (Chained != 0) ? 7'b001_01_01 : 7'b011_01_01;
     DSP48E1 #(
@@ -59,7 +63,7 @@ module rhz_engine_weight #(
       .BREG(2), .CARRYINREG(0), .CARRYINSELREG(0), .CREG(1), .DREG(1), .INMODEREG(0),
       .MREG(1), .OPMODEREG(0), .PREG(1)
     ) u_dsp (
-      .CLK(clk_i), .A(a), .B(b), .C(Start), .D(25'($signed(weight_i))),
+      .CLK(clk_i), .A(a), .B(b), .C(Start), .D(d[24:0]),
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(pcin_i), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(5'b00100), .OPMODE(Opmode),
       .CEA1(1'b0), .CEA2(load_hi_i), .CEAD(take_i), .CEALUMODE(1'b1), .CEB1(1'b1), .CEB2(1'b1),

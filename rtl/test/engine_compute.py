@@ -105,11 +105,9 @@ class Core:
                             at = self.scratch[a][c] + 128
                             value = self.scratch[v["constants"] + at // p["In"]][at % p["In"]]
                         else:
-                            product = self.scratch[a][c] * self.scratch[b][c]
-                            fresh = not v["more"]
-                            if op == DOT:
-                                product = self.scratch[tap][c] * self.scratch[v["b"] + t][c]
-                                fresh = fresh and t == 0
+                            first, second = (tap, v["b"] + t) if op == DOT else (a, b)
+                            product = self.scratch[first][c] * self.scratch[second][c]
+                            fresh = t == 0 and not v["more"]
                             sums = self.sums[v["bank"]][entry]
                             sums[n] = self.wrap(product if fresh else sums[n] + product)
                             continue
@@ -192,15 +190,29 @@ def random_instruction(rng, unit, p):
             return v
 
 
+def instruction(unit, fields, p):
+    reads, writes, _ = accesses(unit, fields, p)
+    return {"unit": unit, "fields": fields, "reads": reads, "writes": writes, "waits": 0, "gives": 0}
+
+
+def clear(p):
+    """A first program that gives all sums a value, so that `more` has something to add to."""
+    program = []
+    for bank in range(2):
+        v = dict(place=1, taps2=1, taps1=1, taps0=1, step2=0, step1=0, step0=0, rows=1,
+                 columns=p["Entries"], row_step=0, column_step=0, bank=bank, entry=0, more=0)
+        program.append(instruction(MATRIX_UNIT, v, p))
+    return program
+
+
 def random_program(rng, p, count):
     """Instructions in an order that is right, with the tokens that keep to it."""
-    program = []
+    program = clear(p)
     waited = {MATRIX_UNIT: -1, VECTOR_UNIT: -1}
     for _ in range(count):
         unit = rng.choice([MATRIX_UNIT, VECTOR_UNIT])
-        v = random_instruction(rng, unit, p)
-        reads, writes, _ = accesses(unit, v, p)
-        this = {"unit": unit, "fields": v, "reads": reads, "writes": writes, "waits": 0, "gives": 0}
+        this = instruction(unit, random_instruction(rng, unit, p), p)
+        reads, writes = this["reads"], this["writes"]
         for index in reversed(range(len(program))):
             before = program[index]
             if before["unit"] == unit or index <= waited[unit]:
@@ -233,12 +245,12 @@ def build(p, folder, arguments):
     if arguments.simulator == "icarus":
         command = ["iverilog", "-g2012", "-s", BENCH, "-o", "sim.vvp", "-Y", ".sv"] + folders
         command += ["-P%s.%s=%d" % (BENCH, *item) for item in p.items()] + sources
-        run = ["vvp", "-n", "sim.vvp"]
+        run = ["vvp", "-n", os.path.join(folder, "sim.vvp")]
     else:
         command = ["verilator", "--binary", "--timing", "-Wno-fatal", "-Wno-lint", "-Wno-style",
                    "--top-module", BENCH, "--Mdir", "obj", "-O3", "-CFLAGS", "-O1"] + folders
         command += ["-G%s=%d" % item for item in p.items()] + sources
-        run = ["obj/V" + BENCH]
+        run = [os.path.join(folder, "obj/V" + BENCH)]
     built = subprocess.run(command, capture_output=True, text=True, cwd=folder,
                            env={**os.environ, "OBJCACHE": "ccache"})
     if built.returncode:
@@ -246,7 +258,7 @@ def build(p, folder, arguments):
     return run
 
 
-def run(p, program, core, rng, folder, arguments):
+def run(p, command, program, core, rng, folder):
     """Runs a program in the bench and in Python; what the bench says, and what differs."""
     weights = []
     for this in program:
@@ -264,9 +276,10 @@ def run(p, program, core, rng, folder, arguments):
     hexes(os.path.join(folder, "weights.hex"), [pack(w, 8) for w in weights] + [0])
     hexes(os.path.join(folder, "scratch.hex"), [pack(w, 8) for w in core.scratch])
     count = lambda unit: sum(this["unit"] == unit for this in program)
-    p = {**p, "Matrices": count(MATRIX_UNIT), "Vectors": count(VECTOR_UNIT),
-         "Blocks": len(weights) // p["Out"]}
-    ran = subprocess.run(build(p, folder, arguments), capture_output=True, text=True, cwd=folder)
+    values = dict(stalls=p["Stalls"], seed=p["Seed"], matrices=count(MATRIX_UNIT),
+                  vectors=count(VECTOR_UNIT), weights=len(weights))
+    ran = subprocess.run(command + ["+%s=%d" % item for item in values.items()],
+                         capture_output=True, text=True, cwd=folder, timeout=300)
     said = [line for line in ran.stdout.splitlines() if line.startswith("CYCLES")]
     if not said or "HANG" in ran.stdout or "X in" in ran.stdout:
         return "", (ran.stdout + ran.stderr)[-600:]
@@ -299,87 +312,61 @@ def run(p, program, core, rng, folder, arguments):
     return said[0], ""
 
 
-def clear(p):
-    """A first program that gives all sums a value, so that `more` has something to add to."""
-    program = []
-    for bank in range(2):
-        v = dict(place=1, taps2=1, taps1=1, taps0=1, step2=0, step1=0, step0=0, rows=1,
-                 columns=p["Entries"], row_step=0, column_step=0, bank=bank, entry=0, more=0)
-        reads, writes, _ = accesses(MATRIX_UNIT, v, p)
-        program.append({"unit": MATRIX_UNIT, "fields": v, "reads": reads, "writes": writes,
-                        "waits": 0, "gives": 0})
-    return program
-
-
-def measure(arguments):
-    for size, taps in ((512, 9), (196, 9), (49, 9), (512, 1), (196, 1), (49, 1), (16, 9)):
-        p = dict(In=16, Out=16, Words=1024, Banks=4, Entries=512, SumBits=27, Wide=1, Table=1,
-                 Stalls=0, Seed=1)
+def measure(arguments, folder):
+    p = dict(In=16, Out=16, Words=1024, Banks=4, Entries=512, SumBits=27, Wide=1, Table=1)
+    command = build(p, folder, arguments)
+    for pixels, taps in ((512, 9), (196, 9), (49, 9), (512, 1), (196, 1), (49, 1), (16, 9)):
         program = []
         for k in range(8):
             v = dict(place=1, taps2=1, taps1=1, taps0=taps, step2=0, step1=0, step0=1, rows=1,
-                     columns=size, row_step=0, column_step=1, bank=k % 2, entry=0, more=0)
-            reads, writes, _ = accesses(MATRIX_UNIT, v, p)
-            program.append({"unit": MATRIX_UNIT, "fields": v, "reads": reads, "writes": writes,
-                            "waits": 0, "gives": 0})
+                     columns=pixels, row_step=0, column_step=1, bank=k % 2, entry=0, more=0)
+            program.append(instruction(MATRIX_UNIT, v, p))
         rng = random.Random(1)
-        folder = tempfile.mkdtemp(prefix="rhz_engine_")
-        said, problem = run(p, program, Core(p, rng), rng, folder, arguments)
-        shutil.rmtree(folder)
+        now = {**p, "Stalls": 0, "Seed": 1}
+        said, problem = run(now, command, program, Core(now, rng), rng, folder)
         busy, cycles = int(said.split()[3]), int(said.split()[5])
-        print("%3d pixels, %d taps: %.1f %% of %d cycles %s" % (size, taps, 100 * busy / cycles, cycles,
-                                                        problem), flush=True)
+        print("%3d pixels, %d taps: %.1f %% of %d cycles %s" % (
+            pixels, taps, 100 * busy / cycles, cycles, problem), flush=True)
 
 
-SHAPES = [dict(In=8, Out=8), dict(In=4, Out=8), dict(In=16, Out=16), dict(In=4, Out=4),
-          dict(In=8, Out=16)]
+SHAPES = [dict(In=8, Out=8, Banks=4, Entries=32, SumBits=24, Wide=1, Table=1),
+          dict(In=4, Out=8, Banks=2, Entries=64, SumBits=20, Wide=1, Table=0),
+          dict(In=16, Out=16, Banks=4, Entries=32, SumBits=27, Wide=1, Table=1),
+          dict(In=4, Out=4, Banks=1, Entries=16, SumBits=25, Wide=0, Table=1),
+          dict(In=8, Out=16, Banks=8, Entries=32, SumBits=25, Wide=0, Table=0)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=2, help="programs for each shape")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=40, help="instructions of a program")
     parser.add_argument("--simulator", default="icarus", choices=["icarus", "verilator"])
     parser.add_argument("--isa", default=os.path.join(ROOT, "build/rtl/rhz_isa.sv"),
                         help="the decoders that the build generates")
     parser.add_argument("--measure", action="store_true")
-    parser.add_argument("--keep", action="store_true")
     arguments = parser.parse_args()
-    if arguments.measure:
-        return measure(arguments)
     failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.seeds):
-        rng = random.Random(seed)
-        wide = rng.randint(0, 1)
-        p = dict(rng.choice(SHAPES), Words=256, Banks=rng.choice([1, 2, 4, 8]),
-                 Entries=rng.choice([16, 32, 64]), SumBits=rng.choice([20, 24, 27 if wide else 25]),
-                 Wide=wide, Table=rng.randint(0, 1), Stalls=rng.choice([0, 0, 30, 70]), Seed=seed + 1)
-        core = Core(p, rng)
-        program = clear(p)
-        tail = random_program(rng, p, arguments.count)
-        # All of it waits for the first two.
-        for first in program[1:]:
-            first["gives"] = 1 << VECTOR_UNIT
-        vectors = [this for this in tail if this["unit"] == VECTOR_UNIT]
-        if vectors and not vectors[0]["waits"]:
-            vectors[0]["waits"] = 1 << MATRIX_UNIT
-        else:
-            program[1]["gives"] = 0
-        folder = tempfile.mkdtemp(prefix="rhz_engine_")
-        try:
-            said, problem = run(p, program + tail, core, rng, folder, arguments)
-        except RuntimeError as error:
-            problem = str(error)
-        if problem:
-            failed += 1
-            print("FAILED seed %d %s: %s" % (seed, p, problem), flush=True)
-        if arguments.keep:
-            print("kept", folder, said)
-        else:
-            shutil.rmtree(folder)
-    print("%d of %d programs failed" % (failed, arguments.seeds))
+    folder = tempfile.mkdtemp(prefix="rhz_engine_")
+    try:
+        if arguments.measure:
+            return measure(arguments, folder)
+        for number, shape in enumerate(SHAPES):
+            shape = {**shape, "Words": 256}
+            command = build(shape, folder, arguments)
+            for seed in range(arguments.seed, arguments.seed + arguments.seeds):
+                rng = random.Random(number + len(SHAPES) * seed)
+                p = {**shape, "Stalls": rng.choice([0, 0, 30, 70]), "Seed": seed + 1}
+                core = Core(p, rng)
+                program = random_program(rng, p, arguments.count)
+                said, problem = run(p, command, program, core, rng, folder)
+                if problem:
+                    failed += 1
+                    print("FAILED seed %d %s: %s" % (seed, p, problem), flush=True)
+    finally:
+        shutil.rmtree(folder)
+    print("%d of %d programs failed" % (failed, len(SHAPES) * arguments.seeds))
     return 1 if failed else 0
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The computing side of an engine next to its scratchpad. It fills the scratchpad, hands
 // out the instructions of two lists as their tokens allow, offers weights, and writes
-// down all words and sums in the end. Stalls is how many percent of the cycles weights,
+// down all words and sums in the end. +stalls is how many percent of the cycles weights,
 // reads and writes wait, while other clients of the scratchpad are busy.
 `timescale 1ns/1ns
 module rhz_tb_engine_compute;
@@ -13,20 +13,17 @@ module rhz_tb_engine_compute;
   parameter int SumBits = 27;
   parameter int Wide = 1;
   parameter int Table = 1;
-  parameter int Matrices = 1;
-  parameter int Vectors = 1;
-  parameter int Blocks = 1;
-  parameter int Stalls = 0;
-  parameter int Seed = 1;
+  parameter int Most = 256;   // instructions of a list
   localparam int AddrWidth = $clog2(Words);
   localparam int W = In * 8;
 
   logic clk = 0, rst_n = 0;
   always #2 clk = !clk;
 
-  logic [255:0] matrices [0:Matrices];
-  logic [255:0] vectors [0:Vectors];
-  logic [W-1:0] weights [0:Blocks*Out];
+  integer matrix_count, vector_count, weight_count, stalls;
+  logic [255:0] matrices [0:Most];
+  logic [255:0] vectors [0:Most];
+  logic [W-1:0] weights [0:Most*Out*16];
   logic [W-1:0] scratch [0:Words-1];
   logic [W-1:0] final_words [0:Words-1];
   initial begin
@@ -52,9 +49,9 @@ module rhz_tb_engine_compute;
   integer m_at, v_at, w_at, m_done, v_done, m_tokens, v_tokens, cycle, busy, seed, k, log;
   integer first_cycle, last_cycle;
 
-  assign matrix_valid = m_at < Matrices && (!matrices[m_at][3+3] || m_tokens > 0);
-  assign vector_valid = v_at < Vectors && (!vectors[v_at][3+2] || v_tokens > 0);
-  assign weights_valid = w_at < Blocks * Out && go_weights;
+  assign matrix_valid = m_at < matrix_count && (!matrices[m_at][3+3] || m_tokens > 0);
+  assign vector_valid = v_at < vector_count && (!vectors[v_at][3+2] || v_tokens > 0);
+  assign weights_valid = w_at < weight_count && go_weights;
   assign s_rd_valid = {read_back, other_read, rd_valid & go_read};
   assign unit_rd_ready = s_rd_ready[1:0] & go_read;
   assign s_wr_valid = {wr_valid && go_write, fill_valid};
@@ -81,10 +78,9 @@ module rhz_tb_engine_compute;
     .wr_valid_o(wr_valid), .wr_addr_o(wr_addr), .wr_data_o(wr_data), .wr_ready_i(unit_wr_ready)
   );
 
-  function automatic logic go(input integer percent);
-    integer value;
-    value = $urandom(seed);
-    go = (value & 32'h7fffffff) % 100 >= percent;
+  function automatic integer draw(input integer below);
+    seed = seed * 1103515245 + 12345;
+    draw = ((seed >> 8) & 32'h7fffff) % below;
   endfunction
 
   // Whoever reads and writes next to the units disturbs them and changes nothing: it
@@ -92,13 +88,15 @@ module rhz_tb_engine_compute;
   logic m_start, v_start, m_end, v_end, w_take;
   integer filled, reads, got;
   initial begin
-    seed = Seed;
-    void'($urandom(seed));
+    if (!$value$plusargs("seed=%d", seed) || !$value$plusargs("stalls=%d", stalls) ||
+        !$value$plusargs("matrices=%d", matrix_count) ||
+        !$value$plusargs("vectors=%d", vector_count) ||
+        !$value$plusargs("weights=%d", weight_count)) $finish;
     fill_valid = 0; fill_addr = 0; other_read = 0; other_addr = 0; read_back = 0;
     go_weights = 0; go_write = 0; go_read = 0;
     m_at = 0; v_at = 0; w_at = 0; m_done = 0; v_done = 0; m_tokens = 0; v_tokens = 0; busy = 0;
     first_cycle = -1; last_cycle = 0;
-    m_at = Matrices; v_at = Vectors;
+    m_at = matrix_count; v_at = vector_count;
     repeat (4) @(posedge clk);
     #1 rst_n = 1;
     for (filled = 0; filled < Words; filled = filled + 1) begin
@@ -108,7 +106,7 @@ module rhz_tb_engine_compute;
     end
     fill_valid = 0;
     m_at = 0; v_at = 0;
-    for (cycle = 0; (m_done < Matrices || v_done < Vectors) && cycle < 2000000; cycle = cycle + 1) begin
+    for (cycle = 0; (m_done < matrix_count || v_done < vector_count) && cycle < 60000; cycle = cycle + 1) begin
       @(negedge clk);
       m_start = matrix_valid && matrix_ready;
       v_start = vector_valid && vector_ready;
@@ -141,16 +139,17 @@ module rhz_tb_engine_compute;
         v_done = v_done + 1;
       end
       if (w_take) w_at = w_at + 1;
-      go_weights = go(Stalls);
-      go_write   = go(Stalls);
-      go_read    = {go(Stalls), go(Stalls)};
-      other_read = !go(Stalls);
-      other_addr = AddrWidth'($urandom(seed));
-      fill_valid = !go(Stalls);
-      fill_addr  = AddrWidth'(($urandom(seed) & 32'h7fffffff) % Banks * (Words / Banks));
+      go_weights = draw(100) >= stalls;
+      go_write   = draw(100) >= stalls;
+      go_read[0] = draw(100) >= stalls;
+      go_read[1] = draw(100) >= stalls;
+      other_read = draw(100) < stalls;
+      other_addr = AddrWidth'(draw(Words));
+      fill_valid = draw(100) < stalls;
+      fill_addr  = AddrWidth'(draw(Banks) * (Words / Banks));
     end
-    if (cycle == 2000000) $display("HANG matrix %0d of %0d, vector %0d of %0d", m_done, Matrices,
-                                   v_done, Vectors);
+    if (cycle == 60000) $display("HANG matrix %0d of %0d, vector %0d of %0d", m_done, matrix_count,
+                                   v_done, vector_count);
     fill_valid = 0; other_read = 0;
     repeat (12) @(posedge clk);
     got = 0; reads = 0;

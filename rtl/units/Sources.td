@@ -148,6 +148,25 @@ def rhz_window : Source<[
     rhz_window_serial, rhz_window_parallel, rhz_counter, rhz_at_least,
     rhz_valid, rhz_outbuf]>;
 
+// The engine's computing side. The decoders rhz_isa_* are generated from rtl/isa.
+def rhz_engine_loop : Source;
+def rhz_engine_nest : Source;
+def rhz_engine_tree : Source;
+def rhz_engine_weight : Source<[DSP48E1, DSP48E2]>;
+def rhz_engine_array : Source<[rhz_delay, rhz_engine_weight, rhz_engine_tree]>;
+def rhz_engine_matrix : Source<[
+    rhz_counter, rhz_delay, rhz_valid, rhz_outbuf, rhz_engine_loop, rhz_engine_nest,
+    rhz_engine_array]>;
+def rhz_engine_multiply : Source<[DSP48E1, DSP48E2]>;
+def rhz_engine_table : Source;
+def rhz_engine_lane : Source<[rhz_mux, rhz_engine_multiply]>;
+def rhz_engine_vector : Source<[
+    rhz_counter, rhz_delay, rhz_mux, rhz_valid, rhz_outbuf, rhz_engine_loop,
+    rhz_engine_nest, rhz_engine_table, rhz_engine_lane]>;
+def rhz_engine_sums : Source<[rhz_delay, rhz_mux, rhz_valid, rhz_sdpram]>;
+def rhz_engine_compute : Source<[rhz_engine_matrix, rhz_engine_vector, rhz_engine_sums]>;
+def rhz_engine_scratch : Source<[rhz_delay, rhz_mux, rhz_valid, rhz_sdpram]>;
+
 // Of units in a body that a frame passes several times (docs/architecture.md).
 def Trips : Optional<"Trips", 1, 1, 65535,
                      "trips of a frame that have memories' words of their own">;
