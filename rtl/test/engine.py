@@ -44,7 +44,7 @@ def build(core, arguments):
     name = hashlib.sha256(" ".join(values).encode()).hexdigest()[:16]
     folder = os.path.join(arguments.builds, name)
     program = os.path.join(folder, "sim")
-    flags = "-std=c++20 -O1 -DIN=%d -DPORTS=%d -DPORT_BITS=%d" % (
+    flags = "-std=c++20 -DIN=%d -DPORTS=%d -DPORT_BITS=%d" % (
         core["in"], core["ports"], core["port_bits"])
     compiler = next((c for c in ("clang++-22", "clang++", "g++") if shutil.which(c)), "g++")
     cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
@@ -54,7 +54,7 @@ def build(core, arguments):
                "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim")] + values
     command += [flag for folder_ in arguments.sources for flag in ("-y", folder_)]
     command += ["-Mdir", folder, "-o", "sim", "-CFLAGS", flags, "-MAKEFLAGS",
-                " ".join(["CXX=" + compiler] + cache), arguments.isa,
+                " ".join(["CXX=" + compiler, "VM_PARALLEL_BUILDS=0", "OPT_FAST=-O1"] + cache), arguments.isa,
                 os.path.join(SOURCES, "rhz_engine.sv"), os.path.join(ROOT, "rtl/test/engine.cpp")]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
