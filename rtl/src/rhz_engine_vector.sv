@@ -225,21 +225,19 @@ module rhz_engine_vector #(
 
   // Where they meet. A word of a table stays until its bytes are written; a weight of dot
   // comes two cycles after a pixel, whose sum the next one may add to.
-  logic result_room, result, pixel, may, table_last;
-  logic pixel_q;
+  logic result_room, result, pixel, pixel_q, table_last;
   assign result = !note_constant && !note_held && note_last && writes_q;
   assign pixel  = fire && !note_constant && !note_held;
   always_comb begin
-    may = there_q && (word_valid || !note_reads);
-    if (note_constant && table_q && !table_last) may = 1'b0;
-    if (note_held && dot_q && pixel_q) may = 1'b0;
+    fire = there_q && (word_valid || !note_reads);
+    if (note_constant && table_q && !table_last) fire = 1'b0;
+    if (note_held && dot_q && pixel_q) fire = 1'b0;
     if (!note_constant && !note_held) begin
-      if (writes_q && !result_room) may = 1'b0;
-      if (requantize_q && now_valid_i && now_bank_i == bank_q) may = 1'b0;
-      if (!writes_q && soon_valid_i && soon_bank_i == bank_q) may = 1'b0;
+      if (writes_q && !result_room) fire = 1'b0;
+      if (requantize_q && now_valid_i && now_bank_i == bank_q) fire = 1'b0;
+      if (!writes_q && soon_valid_i && soon_bank_i == bank_q) fire = 1'b0;
     end
   end
-  assign fire = may;
   assign pop  = fire && note_reads;
   always_ff @(posedge clk_i) pixel_q <= pixel;
 
