@@ -43,8 +43,11 @@ module rhz_engine_matrix #(
   localparam int MaxPacked = (Wide != 0) ? 8 : 2;
   localparam int Cascades  = (In + MaxPacked - 1) / MaxPacked;
   localparam int Length    = (In + Cascades - 1) / Cascades;
-  // From a word that leaves its buffer to its sums' read and their write.
-  localparam int Request = 2 + Length + $clog2(Cascades);
+  // From a word that goes into the array to its sums' read and their write.
+  // A small array's sums are delayed until they are foreseen early enough.
+  localparam int Built   = 1 + Length + $clog2(Cascades);
+  localparam int Late    = (Built < Ahead) ? Ahead - Built : 0;
+  localparam int Request = Built + Late;
   localparam int Written = Request + 2;
   localparam int ColumnWidth = $clog2(Out);
   localparam int NoteWidth = 5 + EntryWidth;
@@ -124,22 +127,33 @@ module rhz_engine_matrix #(
   logic unused_fields;
   assign unused_fields = &{1'b0, place, entry};
 
-  // Words before the array, and what is to be done with each.
-  logic word_valid, note_valid, fire, note_first, note_wait, note_ends;
+  // Words before the array, and what is to be done with each. The next one lies in
+  // registers, so that little logic decides whether it goes on.
+  logic word_valid, note_valid, pop, there_q, fire, note_first, note_wait, note_ends;
   logic [In*8-1:0] word, word_q;
-  logic [NoteWidth-1:0] note;
+  logic [NoteWidth-1:0] note, note_q;
   logic note_bank, note_fresh;
   logic [EntryWidth-1:0] note_entry;
   rhz_outbuf #(.Width(In * 8), .Depth(Depth)) u_words (
     .clk_i, .rst_ni, .credit_o(room), .take_i(step), .push_i(rd_data_valid_i),
-    .push_data_i(rd_data_i), .out_valid_o(word_valid), .out_ready_i(fire), .out_data_o(word)
+    .push_data_i(rd_data_i), .out_valid_o(word_valid), .out_ready_i(pop), .out_data_o(word)
   );
   rhz_outbuf #(.Width(NoteWidth), .Depth(Depth)) u_notes (
     .clk_i, .rst_ni, .credit_o(note_room), .take_i(step), .push_i(step),
     .push_data_i({first_q, wait_q, ends, fresh_q, bank_q, entry_q}), .out_valid_o(note_valid),
-    .out_ready_i(fire), .out_data_o(note)
+    .out_ready_i(pop), .out_data_o(note)
   );
-  assign {note_first, note_wait, note_ends, note_fresh, note_bank, note_entry} = note;
+  assign pop = word_valid && note_valid && (fire || !there_q);
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) there_q <= 1'b0;
+    else         there_q <= pop || (there_q && !fire);
+  end
+  always_ff @(posedge clk_i)
+    if (pop) begin
+      word_q <= word;
+      note_q <= note;
+    end
+  assign {note_first, note_wait, note_ends, note_fresh, note_bank, note_entry} = note_q;
 
   // Weights: the next block, column by column.
   logic load, full_q, column_last;
@@ -162,20 +176,18 @@ module rhz_engine_matrix #(
   end
 
   // The array.
-  logic take_q;
   logic [1:0] fired_q;
   logic [Written:0] valid;
-  assign fire = word_valid && note_valid && (full_q || !note_first) &&
-                !(note_wait && fired_q != '0);
-  always_ff @(posedge clk_i) begin
-    word_q  <= word;
-    take_q  <= fire && note_first;
-    fired_q <= rst_ni ? {fired_q[0], fire} : '0;
-  end
+  logic [Out*TermWidth-1:0] terms;
+  assign fire = there_q && (full_q || !note_first) && !(note_wait && fired_q != '0);
+  always_ff @(posedge clk_i) fired_q <= rst_ni ? {fired_q[0], fire} : '0;
   rhz_valid #(.Stages(Written)) u_valid (.clk_i, .rst_ni, .valid_i(fire), .valid_o(valid));
   rhz_engine_array #(.In(In), .Out(Out), .Wide(Wide)) u_array (
-    .clk_i, .word_i(word_q), .take_i(take_q), .weights_i(weights_q), .load_i(load_q),
-    .sums_o(sum_terms_o)
+    .clk_i, .word_i(word_q), .take_i(fire && note_first), .weights_i(weights_q), .load_i(load_q),
+    .sums_o(terms)
+  );
+  rhz_delay #(.Width(Out * TermWidth), .Stages(Late)) u_terms (
+    .clk_i, .data_i(terms), .data_o(sum_terms_o)
   );
   rhz_delay #(.Width(1), .Stages(Request - Ahead)) u_soon (
     .clk_i, .data_i(note_bank), .data_o(soon_bank_o)

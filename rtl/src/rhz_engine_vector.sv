@@ -193,7 +193,8 @@ module rhz_engine_vector #(
                       (step_q == Pixel && !reads && note_room && place_room);
 
   // Words, notes, and the places of results.
-  logic word_valid, note_valid, place_valid, fire, pop, write;
+  logic word_valid, note_valid, there_q, place_valid, fire, pop, write;
+  logic [5:0] note, note_q;
   logic note_constant, note_held, note_first, note_last, note_ends, note_reads;
   logic [In*8-1:0] word;
   assign write = wr_valid_o && wr_ready_i;
@@ -206,9 +207,15 @@ module rhz_engine_vector #(
     .push_data_i({step_q == Constants, step_q == Held, first_q,
                   (step_q == Constants) ? constants_end : pixel_ends,
                   step_q == Pixel && ends, reads}),
-    .out_valid_o(note_valid), .out_ready_i(fire),
-    .out_data_o({note_constant, note_held, note_first, note_last, note_ends, note_reads})
+    .out_valid_o(note_valid), .out_ready_i(fire || !there_q), .out_data_o(note)
   );
+  // The next note lies in registers, so that little logic decides whether it goes on.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) there_q <= 1'b0;
+    else         there_q <= note_valid || (there_q && !fire);
+  end
+  always_ff @(posedge clk_i) if (fire || !there_q) note_q <= note;
+  assign {note_constant, note_held, note_first, note_last, note_ends, note_reads} = note_q;
   rhz_outbuf #(.Width(AddrWidth), .Depth(2 * Depth)) u_places (
     .clk_i, .rst_ni, .credit_o(place_room),
     .take_i(step && writes_q && step_q == Pixel && pixel_ends),
@@ -218,21 +225,19 @@ module rhz_engine_vector #(
 
   // Where they meet. A word of a table stays until its bytes are written; a weight of dot
   // comes two cycles after a pixel, whose sum the next one may add to.
-  logic result_room, result, pixel, may, table_last;
-  logic pixel_q;
+  logic result_room, result, pixel, pixel_q, table_last;
   assign result = !note_constant && !note_held && note_last && writes_q;
   assign pixel  = fire && !note_constant && !note_held;
   always_comb begin
-    may = note_valid && (word_valid || !note_reads);
-    if (note_constant && table_q && !table_last) may = 1'b0;
-    if (note_held && dot_q && pixel_q) may = 1'b0;
+    fire = there_q && (word_valid || !note_reads);
+    if (note_constant && table_q && !table_last) fire = 1'b0;
+    if (note_held && dot_q && pixel_q) fire = 1'b0;
     if (!note_constant && !note_held) begin
-      if (writes_q && !result_room) may = 1'b0;
-      if (requantize_q && now_valid_i && now_bank_i == bank_q) may = 1'b0;
-      if (!writes_q && soon_valid_i && soon_bank_i == bank_q) may = 1'b0;
+      if (writes_q && !result_room) fire = 1'b0;
+      if (requantize_q && now_valid_i && now_bank_i == bank_q) fire = 1'b0;
+      if (!writes_q && soon_valid_i && soon_bank_i == bank_q) fire = 1'b0;
     end
   end
-  assign fire = may;
   assign pop  = fire && note_reads;
   always_ff @(posedge clk_i) pixel_q <= pixel;
 
@@ -241,7 +246,7 @@ module rhz_engine_vector #(
   logic table_writes, table_we_q;
   logic [ByteWidth-1:0] table_byte;
   logic [7:0] table_addr_q, table_data, table_data_q;
-  assign table_writes = note_valid && word_valid && note_constant && table_q;
+  assign table_writes = there_q && word_valid && note_constant && table_q;
   rhz_counter #(.Count(In)) u_table_byte (
     .clk_i, .rst_ni, .en_i(table_writes), .value_o(table_byte), .last_o(table_last)
   );

@@ -313,11 +313,11 @@ def run(p, command, program, core, rng, folder):
 
 
 def measure(arguments, folder):
-    p = dict(In=16, Out=16, Words=1024, Banks=4, Entries=512, SumBits=27, Wide=1, Table=1)
+    p = dict(In=8, Out=16, Words=1024, Banks=4, Entries=512, SumBits=27, Wide=1, Table=1)
     command = build(p, folder, arguments)
-    for pixels, taps in ((512, 9), (196, 9), (49, 9), (512, 1), (196, 1), (49, 1), (16, 9)):
+    for pixels, taps in ((49, 9), (16, 9), (49, 1), (196, 1), (196, 9), (512, 1), (512, 9)):
         program = []
-        for k in range(8):
+        for k in range(3):
             v = dict(place=1, taps2=1, taps1=1, taps0=taps, step2=0, step1=0, step0=1, rows=1,
                      columns=pixels, row_step=0, column_step=1, bank=k % 2, entry=0, more=0)
             program.append(instruction(MATRIX_UNIT, v, p))
