@@ -547,9 +547,6 @@ bool Bufferizer::giveDirectly(Value from, Value to) {
 
 LogicalResult Bufferizer::run() {
   unshareFills();
-  SmallVector<Operation *> work;
-  for (Operation &op : body)
-    work.push_back(&op);
   // The tensors' own arguments stand after those of memrefs until the end.
   unsigned inputs = body.getNumArguments();
   for (unsigned i = 0; i < inputs; ++i) {
@@ -560,7 +557,7 @@ LogicalResult Bufferizer::run() {
     else
       old.replaceAllUsesWith(given);
   }
-  Operation *ret = work.back();
+  Operation *ret = body.getTerminator();
   SmallVector<Value> results;
   unsigned next = inputs;
   for (auto [type, takes] : llvm::zip(memory.results, memory.takes))
@@ -577,9 +574,7 @@ LogicalResult Bufferizer::run() {
       copies.emplace_back(from, to);
   }
   ret->setOperands({});
-  for (Operation *op : llvm::reverse(ArrayRef(work).drop_back()))
-    if (llvm::any_of(op->getResultTypes(), isTensor))
-      op->erase();
+  eraseTensors(body);
   // A buffer may be several results: only one of them can lie in it.
   auto isReturned = [&](Value memref) {
     return llvm::count_if(

@@ -396,6 +396,10 @@ LogicalResult Guards::guardAccess(Operation *op, Value memref,
   if (auto loop = dyn_cast<linalg::LinalgOp>(op->getParentOp());
       loop && llvm::is_contained(loop.getStaticLoopRanges(), 0))
     return success(); // without a trip
+  // A record of checks would be made between tasks, where there are tensors
+  // only.
+  if (mayCheck && op->getParentOp() == func)
+    return op->emitOpError("reads or writes an element outside of a loop");
   for (auto [operand, size] : llvm::zip_equal(indices, shape)) {
     if (ShapedType::isDynamic(size) || size < 1)
       return op->emitOpError("reads or writes memory without a size");
@@ -425,6 +429,9 @@ LogicalResult Guards::guardView(memref::SubViewOp op) {
       return op.emitOpError("reads or writes outside of a tensor");
     if (!isComputed)
       continue;
+    if (mayCheck && op->getParentOp() == func)
+      return op.emitOpError("begins at a place that is computed outside of a "
+                            "loop");
     if (least > 0)
       return op.emitOpError("reads backwards from a place that is computed");
     if (failed(guard(op.getOffsetsMutable()[computed++],

@@ -171,31 +171,50 @@ TEST_F(GuardTest, IndicesThatShowItNeedNoCheck) {
                 "outside");
 }
 
-TEST_F(GuardTest, PlacesOfSlicesStayInside) {
-  const std::string read = R"(
-    func.func @f(%t: tensor<8xi64>, %a: tensor<1xi64>) -> tensor<4xi64> {
+/// A loop of one trip, in which %i is what the first element of %a says.
+std::string trip(const std::string &text, const std::string &result) {
+  return "func.func @f(%t: tensor<8xi64>, %a: tensor<1xi64>) -> " + result +
+         R"( {
       %z = arith.constant 0 : index
-      %v = tensor.extract %a[%z] : tensor<1xi64>
-      %i = arith.index_cast %v : i64 to index
-      %s = tensor.extract_slice %t[%i] [4] [1] : tensor<8xi64> to tensor<4xi64>
-      return %s : tensor<4xi64>
-    })";
+      %one = arith.constant 1 : index
+      %e = tensor.empty() : )" +
+         result + R"(
+      %r = scf.for %k = %z to %one step %one iter_args(%s = %e) -> ()" +
+         result + R"() {
+        %v = tensor.extract %a[%k] : tensor<1xi64>
+        %i = arith.index_cast %v : i64 to index
+        )" +
+         text + R"(
+        scf.yield %p : )" +
+         result + "\n}\nreturn %r : " + result + "\n}";
+}
+
+TEST_F(GuardTest, PlacesOfSlicesStayInside) {
+  const std::string read = trip("%p = tensor.extract_slice %t[%i] [4] [1] : "
+                                "tensor<8xi64> to tensor<4xi64>",
+                                "tensor<4xi64>");
   expectBoth(read, {kTable, {4}}, "14 15 16 17 ");
   for (int64_t wrong : {int64_t(5), int64_t(-1), int64_t(1) << 40})
     expectRefused(read, {kTable, {wrong}},
                   "is " + std::to_string(wrong) + ", it must be from 0 to 4",
                   "outside a tensor");
-  const std::string write = R"(
-    func.func @f(%t: tensor<8xi64>, %a: tensor<1xi64>) -> tensor<8xi64> {
-      %z = arith.constant 0 : index
-      %v = tensor.extract %a[%z] : tensor<1xi64>
-      %i = arith.index_cast %v : i64 to index
-      %s = tensor.insert_slice %a into %t[%i] [1] [1] : tensor<1xi64> into tensor<8xi64>
-      return %s : tensor<8xi64>
-    })";
+  const std::string write = trip("%p = tensor.insert_slice %a into %t[%i] [1] "
+                                 "[1] : tensor<1xi64> into tensor<8xi64>",
+                                 "tensor<8xi64>");
   expectBoth(write, {kTable, {7}}, "10 11 12 13 14 15 16 7 ");
   expectRefused(write, {kTable, {1000000}}, "it must be from 0 to 7",
                 "outside a tensor");
+  // Between tasks there are tensors only.
+  auto [fast, plain] = outcomes(
+      R"(func.func @f(%a: tensor<1xi64>) -> tensor<1xi64> {
+           %z = arith.constant 0 : index
+           %v = tensor.extract %a[%z] : tensor<1xi64>
+           %r = tensor.insert %v into %a[%z] : tensor<1xi64>
+           return %r : tensor<1xi64>
+         })",
+      {{3}});
+  EXPECT_NE(fast.find("outside of a loop"), std::string::npos) << fast;
+  EXPECT_EQ(plain, "3 ");
 }
 
 TEST_F(GuardTest, DivisionsDoNotTrap) {
