@@ -3,7 +3,7 @@
 // stream. Words are read ahead into Places places, which are reserved before: the
 // scratchpad grants a read in the cycle in which rd_valid_o and rd_ready_i are high, and
 // its word comes later, in order, with rd_data_valid_i. A burst is begun once all its
-// words are there and the one before is sent, so that it never holds up a memory; at
+// words are granted and the one before is sent, so that it hardly holds up a memory; at
 // most Flight have no answer. Another port than before, or the stream, is used once all
 // bursts of the one before have theirs. done_o is high for a cycle after the last answer
 // of an instruction. Words beyond a port's limit are dropped, and beyond_o is high for a
@@ -96,7 +96,7 @@ module rhz_engine_store #(
     .address_o(burst_address), .count_o(count), .good_o(good), .last_o(last)
   );
 
-  // A burst begins. Of the words that are there, no burst has claimed `fill_q`.
+  // A burst begins. Of the words that are granted, no burst has claimed `fill_q`.
   logic [Ports+1:0] to, to_q;
   logic room, in_flight, sends_q, send_last, passes, ends, answer, answer_last;
   logic [FillW-1:0] fill_q;
@@ -118,7 +118,7 @@ module rhz_engine_store #(
       beyond_o      <= 1'b0;
       done_o        <= 1'b0;
     end else begin
-      fill_q        <= fill_q + FillW'(rd_data_valid_i) - (fire ? FillW'(count) : '0);
+      fill_q        <= fill_q + FillW'(reads) - (fire ? FillW'(count) : '0);
       if (fire) to_q <= to;
       sends_q       <= fire || (sends_q && !ends);
       m_axi_awvalid <= fire ? to[Ports-1:0] : m_axi_awvalid & ~m_axi_awready;
