@@ -85,7 +85,8 @@ module rhz_engine_load #(
   assign inner_rows    = rows - 10'(top) - 10'(bottom);
   assign inner_columns = load_columns - 10'(left) - 10'(right);
   assign rounded       = 15'(row_bytes) + 15'(In - 1);
-  assign unused        = &{1'b0, unused_masks, unused_unit, rounded, pack_step, pack_left};
+  assign unused        = &{1'b0, unused_masks, unused_unit, rounded, pack_step, pack_left,
+                           load_place, pack_place};
 
   // The memory's side.
   logic start, job_room, box_ready, word_there, word_take, there, take;
@@ -121,7 +122,8 @@ module rhz_engine_load #(
   logic [Low:0] job_step, job_before;
   rhz_outbuf #(.Width(JobW), .Depth(4)) u_jobs (
     .clk_i, .rst_ni, .credit_o(job_room), .take_i(start), .push_i(start),
-    .push_data_i({is_pack, is_stream, PlaceWidth'(is_pack ? pack_place : load_place),
+    .push_data_i({is_pack, is_stream,
+                  is_pack ? pack_place[PlaceWidth-1:0] : load_place[PlaceWidth-1:0],
                   is_pack ? pack_place_row : load_place_row,
                   is_pack ? 10'(pack_channels) : place_column, rows,
                   is_pack ? pack_columns : load_columns,

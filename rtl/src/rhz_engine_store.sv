@@ -3,8 +3,8 @@
 // stream. Words are read ahead into Places places, which are reserved before: the
 // scratchpad grants a read in the cycle in which rd_valid_o and rd_ready_i are high, and
 // its word comes later, in order, with rd_data_valid_i. A burst is begun once all its
-// words are there and the one before is sent, so that it never holds up a memory; at
-// most Flight have no answer. Another port than before, or the stream, is used once all
+// words are granted, while the one before is still sent, so that it hardly holds up a
+// memory; at most Flight have no answer. Another port than before, or the stream, is used once all
 // bursts of the one before have theirs. done_o is high for a cycle after the last answer
 // of an instruction. Words beyond a port's limit are dropped, and beyond_o is high for a
 // cycle for each such burst. Addresses at the ports are bytes from the port's first one.
@@ -96,9 +96,9 @@ module rhz_engine_store #(
     .address_o(burst_address), .count_o(count), .good_o(good), .last_o(last)
   );
 
-  // A burst begins. Of the words that are there, no burst has claimed `fill_q`.
+  // A burst begins. Of the words that are granted, no burst has claimed `fill_q`.
   logic [Ports+1:0] to, to_q;
-  logic room, in_flight, sends_q, send_last, passes, ends, answer, answer_last;
+  logic room, in_flight, begins, next_q, sends_q, send_last, passes, ends, answer, answer_last;
   logic [FillW-1:0] fill_q;
   logic [CountW-1:0] count_q, left_q;
   logic [27:0] address_q;
@@ -107,20 +107,23 @@ module rhz_engine_store #(
     to[Stream]  = good && burst_port == rhz_isa_pkg::PORT_STREAM;
     to[Nowhere] = !good;
   end
-  assign fire = burst_there && FillW'(count) <= fill_q && (!sends_q || ends) && room &&
+  assign fire = burst_there && FillW'(count) <= fill_q && (!next_q || begins) && room &&
                 (!in_flight || (to & to_q) != '0) && (m_axi_awvalid & ~m_axi_awready) == '0;
+  assign begins = next_q && (!sends_q || ends);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_q        <= '0;
       to_q          <= '0;
+      next_q        <= 1'b0;
       sends_q       <= 1'b0;
       m_axi_awvalid <= '0;
       beyond_o      <= 1'b0;
       done_o        <= 1'b0;
     end else begin
-      fill_q        <= fill_q + FillW'(rd_data_valid_i) - (fire ? FillW'(count) : '0);
+      fill_q        <= fill_q + FillW'(reads) - (fire ? FillW'(count) : '0);
       if (fire) to_q <= to;
-      sends_q       <= fire || (sends_q && !ends);
+      next_q        <= fire || (next_q && !begins);
+      sends_q       <= begins || (sends_q && !ends);
       m_axi_awvalid <= fire ? to[Ports-1:0] : m_axi_awvalid & ~m_axi_awready;
       beyond_o      <= fire && !good;
       done_o        <= answer && answer_last;
@@ -131,7 +134,7 @@ module rhz_engine_store #(
       address_q <= burst_address;
       count_q   <= count;
     end
-    if (fire)     left_q <= count;
+    if (begins)   left_q <= count_q;
     else if (pop) left_q <= left_q - CountW'(1);
   end
   assign m_axi_awaddr = 64'(address_q) << $clog2(In);

@@ -48,7 +48,7 @@ def build(core, arguments):
         core["in"], core["ports"], core["port_bits"])
     compiler = next((c for c in ("clang++-22", "clang++", "g++") if shutil.which(c)), "g++")
     cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
-    command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--assert", "-Wall",
+    command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "--assert", "-Wall",
                "--x-assign", "unique", "--x-initial", "unique", "--top-module", "rhz_engine",
                "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim")] + values
     # One file is compiled in a quarter of the time that many take.
