@@ -60,8 +60,7 @@ class Isa:
             sys.exit("generate_isa: opcodes are not unique numbers of 3 bits")
         for instruction in self.instructions:
             names = [f["Name"] for f in instruction["fields"]]
-            bits = FIRST_FIELD + sum(f["Bits"] for f in instruction["fields"])
-            if len(set(names)) != len(names) or bits > BITS:
+            if len(set(names)) != len(names) or bits_of(instruction) > BITS:
                 sys.exit(f"generate_isa: fields of '{instruction['name']}' are "
                          f"not unique, or more than {BITS} bits")
 
@@ -100,6 +99,11 @@ def placed(instruction):
         bit += field["Bits"]
 
 
+def bits_of(instruction):
+    """Bits of it that may be other than 0."""
+    return FIRST_FIELD + sum(f["Bits"] for f in instruction["fields"])
+
+
 def verilog(isa):
     def ranged(bits):
         return f"logic [{bits - 1}:0]" if bits > 1 else "logic"
@@ -127,6 +131,10 @@ def verilog(isa):
             if name.startswith(f.upper() + "_"):
                 out.append(f"  localparam logic [{bits - 1}:0] {name} = "
                            f"{bits}'d{number};")
+    for u in isa.units:
+        own = [i for i in isa.instructions if i["unit"] == u["Name"]]
+        out.append(f"  localparam int BITS_{u['Name'].upper()} = "
+                   f"{max(map(bits_of, own))};")
     out += [f"  localparam logic [31:0] HASH = 32'h{isa.hash()[:8]};",
             "endpackage", "",
             "module rhz_isa_common (",

@@ -70,12 +70,10 @@ runtime::Duration patienceOf(const RunRequest &request) {
 
 } // namespace
 
-Expected<std::unique_ptr<runtime::Driver>>
-deploy::makeClient(const Package &package,
-                   const std::vector<BorderPort> &inputs,
-                   const std::vector<BorderPort> &outputs,
-                   const RunRequest &request,
-                   std::function<void(const std::string &line)> onEvent) {
+Expected<std::unique_ptr<runtime::Driver>> deploy::makeClient(
+    const Package &package, const std::vector<BorderPort> &inputs,
+    const std::vector<BorderPort> &outputs, const RunRequest &request,
+    std::function<void(const std::string &line)> onEvent) {
   const Plan &plan = package.plan();
   if (plan.channels.empty())
     return ofKind(

@@ -204,8 +204,7 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
       return error;
   if (Error error = package->checkUnchanged())
     return ofKind(Failure::Kind::Input, std::move(error));
-  if (result.measured ||
-      (result.cluster && result.cluster->throughputPerS > 0))
+  if (result.measured || (result.cluster && result.cluster->throughputPerS > 0))
     if (Error error = keepMeasurement(*package, result))
       return error;
   return keepOutputs(request, **model, got, result);

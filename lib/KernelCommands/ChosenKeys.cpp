@@ -169,16 +169,15 @@ private:
 bool kernelcommands::readUnitKey(const OptionKey &key, UnitChoice &choice) {
   KeyReader reader(key);
   int64_t isSystem = choice.isSystem;
-  const bool isGood = OptionKey(kGenerator, "unit").matches(key) &&
-                      reader.number("stages", 0, kMostStages, choice.stages) &&
-                      reader.number("lanes", 1, kMostLanes, choice.lanes) &&
-                      reader.number("words", 0, kMostBeatWords, choice.words) &&
-                      reader.number("system", 0, 1, isSystem) &&
-                      reader.number("units", 1, kMostUnits, choice.units) &&
-                      reader.number("nodes", 1, kMostKernelNodes,
-                                    choice.nodes) &&
-                      reader.list("borders", choice.borders) &&
-                      reader.sums(choice.sums);
+  const bool isGood =
+      OptionKey(kGenerator, "unit").matches(key) &&
+      reader.number("stages", 0, kMostStages, choice.stages) &&
+      reader.number("lanes", 1, kMostLanes, choice.lanes) &&
+      reader.number("words", 0, kMostBeatWords, choice.words) &&
+      reader.number("system", 0, 1, isSystem) &&
+      reader.number("units", 1, kMostUnits, choice.units) &&
+      reader.number("nodes", 1, kMostKernelNodes, choice.nodes) &&
+      reader.list("borders", choice.borders) && reader.sums(choice.sums);
   choice.isSystem = isSystem;
   return isGood;
 }

@@ -245,7 +245,8 @@ buildWay(const HardwareRequest &request, ModuleOp module,
   if (request.unit.isSystem)
     gen::addSystem(top, moversOf(*unit, lanes, device), kSystem, b);
   loops::splitModule(*unit, b);
-  out->refusals = targets.cluster.empty() ? Refusals() : whyNoStreams(out->plan);
+  out->refusals =
+      targets.cluster.empty() ? Refusals() : whyNoStreams(out->plan);
   if (out->refusals.empty())
     out->refusals = whyTooLarge(out->plan, layout);
   const Prediction &predicted = out->plan.predicted;
@@ -428,8 +429,8 @@ kernelcommands::chooseUnit(const HardwareRequest &request, ModuleOp module,
   const int64_t beat =
       int64_t(std::max(wordBits(parts.inputs), wordBits(parts.outputs))) *
       request.unit.lanes;
-  for (int64_t words = 2;
-       isOpen && words * beat <= mostBeatBits(targets); words *= 2) {
+  for (int64_t words = 2; isOpen && words * beat <= mostBeatBits(targets);
+       words *= 2) {
     auto wide = choose(words);
     if (wide && (!chosen || isBetter((*wide)->plan, (*chosen)->plan, *goal)))
       chosen = std::move(wide);

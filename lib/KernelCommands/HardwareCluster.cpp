@@ -106,9 +106,9 @@ static double secondsInEndpoint(const explore::Wire &wire,
 }
 
 /// Elements per second of so many nodes, and what bounds them.
-static std::pair<double, std::string> rateOf(const PlannedNode &node,
-                                             int64_t nodes,
-                                             const planbuild::Targets &targets) {
+static std::pair<double, std::string>
+rateOf(const PlannedNode &node, int64_t nodes,
+       const planbuild::Targets &targets) {
   const explore::Wire &own = *targets.places.places[0].wire,
                       &host = *targets.places.hostWire;
   const double unit =
@@ -194,10 +194,12 @@ static double latencyOf(const PlannedNode &node,
     double stream = 0;
     for (int64_t datagram : datagramsOf(slower, frameBits(port))) {
       words += datagram;
-      const int64_t beat = std::min(all, int64_t(llvm::divideCeil(64 * words, bits)));
+      const int64_t beat =
+          std::min(all, int64_t(llvm::divideCeil(64 * words, bits)));
       const double ready = read + double(after - (all - beat)) / hertz;
-      stream = std::max(ready + double(linkTransmitCycles(datagram, bits)) / hertz,
-                        stream + double(linkStreamCycles(datagram, bits)) / hertz);
+      stream =
+          std::max(ready + double(linkTransmitCycles(datagram, bits)) / hertz,
+                   stream + double(linkStreamCycles(datagram, bits)) / hertz);
       done = std::max(done, back.carry(stream, datagram));
     }
   }
@@ -251,8 +253,7 @@ void kernelcommands::addNodes(Plan &plan, const planbuild::Targets &targets) {
   plan.links = targets.links;
   plan.hostLink = targets.hostLink;
   auto linkOf = [&](int64_t n) {
-    const PlannedLink *own =
-        plan.link(targets.places.places[size_t(n)].link);
+    const PlannedLink *own = plan.link(targets.places.places[size_t(n)].link);
     const PlannedLink *host = plan.link(plan.hostLink);
     return host->bitsPerS < own->bitsPerS ? host->name : own->name;
   };
@@ -267,13 +268,13 @@ void kernelcommands::addNodes(Plan &plan, const planbuild::Targets &targets) {
   auto connect = [&](const std::vector<BorderPort> &ports, bool isInput) {
     for (auto [k, port] : llvm::enumerate(ports))
       for (auto [n, node] : llvm::enumerate(plan.nodes)) {
-        ChannelEnd host{kHost, (isInput ? "input" : "output") + std::to_string(k)},
+        ChannelEnd host{kHost,
+                        (isInput ? "input" : "output") + std::to_string(k)},
             device{node.name, port.port};
-        plan.channels.push_back({uint16_t(plan.channels.size()), port.name,
-                                 port.element, port.elements(),
-                                 isInput ? host : device,
-                                 isInput ? device : host, int64_t(n), nodes,
-                                 linkOf(int64_t(n))});
+        plan.channels.push_back(
+            {uint16_t(plan.channels.size()), port.name, port.element,
+             port.elements(), isInput ? host : device, isInput ? device : host,
+             int64_t(n), nodes, linkOf(int64_t(n))});
       }
   };
   connect(plan.nodes[0].inputs, true);

@@ -157,9 +157,8 @@ chooseNodes(HardwareRequest request, ModuleOp module,
     // What a link limits is not worth another node.
     request = (*chosen)->request;
     request.unit = (*chosen)->plan.kernel->choice;
-    request.unit.nodes =
-        fewestNodes((*chosen)->plan, targets,
-                    (*chosen)->plan.predicted.throughputPerS);
+    request.unit.nodes = fewestNodes((*chosen)->plan, targets,
+                                     (*chosen)->plan.predicted.throughputPerS);
     return request.unit.nodes == most
                ? std::move(chosen)
                : buildChosen(request, module, targets,
@@ -271,9 +270,9 @@ static llvm::Error writeReplicas(PackageWriter &writer, const Device &device,
   std::vector<std::string> saidBefore;
   for (PlannedNode &node : llvm::drop_begin(plan.nodes)) {
     planbuild::shareFiles(node, plan.nodes[0]);
-    if (auto error = vendor::writeFlows(writer, node, device, node.clockMhz,
-                                        saidBefore,
-                                        nodeConfiguration(plan, node)))
+    if (auto error =
+            vendor::writeFlows(writer, node, device, node.clockMhz, saidBefore,
+                               nodeConfiguration(plan, node)))
       return error;
   }
   return plan.channels.empty() ? llvm::Error::success()

@@ -127,7 +127,8 @@ int64_t fewestNodes(const Plan &plan, const planbuild::Targets &targets,
 /// A plan of one unit becomes that of its choice's nodes: channels, endpoints,
 /// and the prediction of all.
 void addNodes(Plan &plan, const planbuild::Targets &targets);
-/// Why the streams of a plan's unit cannot be those of a node; none if they can.
+/// Why the streams of a plan's unit cannot be those of a node; none if they
+/// can.
 Refusals whyNoStreams(const Plan &plan);
 /// A rate that no plan with this border exceeds: what streams of the widest
 /// beats carry, and, of a system, what the memory moves.

@@ -158,8 +158,7 @@ llvm::Error KernelWords::read(const KernelRunRequest &request, bool check,
 // The evaluator
 //===----------------------------------------------------------------------===//
 
-llvm::Error KernelWords::evaluate(const InputValues &values,
-                                  int64_t elements) {
+llvm::Error KernelWords::evaluate(const InputValues &values, int64_t elements) {
   llvm::DenseMap<Operation *, Operation *> onIntegers;
   for (auto [on, in] : matchingFormats(kernel))
     onIntegers[in] = on;
@@ -203,9 +202,9 @@ llvm::Error KernelWords::convert(const InputValues &values, int64_t elements) {
     if (auto argument = dyn_cast<BlockArgument>(v))
       border.push_back(cut.getArgument(argument.getArgNumber()));
     else
-      border.push_back(mapping.lookup(
-          matching.at(v.getDefiningOp())
-              ->getResult(cast<OpResult>(v).getResultNumber())));
+      border.push_back(
+          mapping.lookup(matching.at(v.getDefiningOp())
+                             ->getResult(cast<OpResult>(v).getResultNumber())));
   Block &block = cut.getBody().front();
   block.getTerminator()->setOperands(border);
   cut.setType(FunctionType::get(cut.getContext(), cut.getArgumentTypes(),
@@ -414,8 +413,7 @@ public:
       given.push_back(unpackFrame(bytes.data(), port));
     for (const BorderPort &port : node.outputs)
       results.push_back(Tensor::ofInts(
-          {port.elements()},
-          std::vector<int64_t>(size_t(port.elements()))));
+          {port.elements()}, std::vector<int64_t>(size_t(port.elements()))));
     for (int64_t lane = 0; lane < kernel.lanes; ++lane) {
       for (auto [port, words] : llvm::zip_equal(node.inputs, given)) {
         const PortLayout layout = layoutOf(kernel, kernel.inputs, port.port);
@@ -467,8 +465,7 @@ llvm::Expected<runtime::Compute> KernelWords::compute() const {
   auto code = LoadedKernel::load(*object, signature);
   if (!code)
     return code.takeError();
-  auto function =
-      std::make_shared<WordFunction>(plan, parts, std::move(*code));
+  auto function = std::make_shared<WordFunction>(plan, parts, std::move(*code));
   return [function](size_t region, const std::vector<runtime::Bytes> &in,
                     std::vector<runtime::Bytes> &out, std::string &error) {
     if (region == runtime::kBegin)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // run of a kernel's package through a driver: elements as frames of its ports,
 // on nodes of a network or what stands in their place.
-#include "KernelWords.h"
 #include "rhizome/KernelCommands/RunHardware.h"
+#include "KernelWords.h"
 #include "rhizome/PlanBuild/Steer.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
@@ -26,9 +26,10 @@ static llvm::Error checkDriver(const Plan &plan, DriverKind kind) {
   };
   if (llvm::any_of(plan.kernel->streams,
                    [](const PlannedStream &stream) { return stream.isOnce; }))
-    return usage("a driver sends every input with each element, and the package "
-                 "was compiled with --resident; remedy: --driver cpu or "
-                 "simulation, or the package's host program");
+    return usage(
+        "a driver sends every input with each element, and the package "
+        "was compiled with --resident; remedy: --driver cpu or "
+        "simulation, or the package's host program");
   switch (kind) {
   case DriverKind::Null:
   case DriverKind::OpenCl:
@@ -75,9 +76,9 @@ public:
         request.onProgress(int64_t(answers.size()), int64_t(frames.size()),
                            result);
     }
-    result.seconds = std::chrono::duration<double>(
-                         std::chrono::steady_clock::now() - begin)
-                         .count();
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+            .count();
     fill(answers.size());
     return answers;
   }
@@ -168,17 +169,16 @@ static llvm::Error runInto(const RunRequest &request,
     return error;
   const Frames frames = (*kernel)->frames();
   result.asked = elements.frames;
-  auto driver =
-      kind == DriverKind::Udp
-          ? makeClient(*package, (*kernel)->inputPorts(),
-                       (*kernel)->outputPorts(), request,
-                       [&](const std::string &line) {
-                         result.events.push_back(line);
-                         if (request.onEvent)
-                           request.onEvent(line);
-                       })
-          : makeDriver(*package, kind, request.driverOptions,
-                       [&] { return (*kernel)->compute(); });
+  auto driver = kind == DriverKind::Udp
+                    ? makeClient(*package, (*kernel)->inputPorts(),
+                                 (*kernel)->outputPorts(), request,
+                                 [&](const std::string &line) {
+                                   result.events.push_back(line);
+                                   if (request.onEvent)
+                                     request.onEvent(line);
+                                 })
+                    : makeDriver(*package, kind, request.driverOptions,
+                                 [&] { return (*kernel)->compute(); });
   if (!driver)
     return driver.takeError();
   if (request.onBegin)

@@ -30,13 +30,13 @@ static llvm::Error keepMeasurement(const Package &package,
         double(result.plan.kernel->elementsAtOnce()) *
         result.plan.predicted.clockMhz * 1e6 / result.intervalCycles;
   }
-  llvm::json::Object kept{
-      {"frames", result.frames},
-      {"mismatches", result.mismatches},
-      {"predicted", toJSON(result.plan.predicted)},
-      {"measured", std::move(measured)},
-      {"parties", result.cluster ? sharesOf(result.cluster->parties)
-                                 : llvm::json::Array()}};
+  llvm::json::Object kept{{"frames", result.frames},
+                          {"mismatches", result.mismatches},
+                          {"predicted", toJSON(result.plan.predicted)},
+                          {"measured", std::move(measured)},
+                          {"parties", result.cluster
+                                          ? sharesOf(result.cluster->parties)
+                                          : llvm::json::Array()}};
   return package.writeResult(
       result.cluster ? "cluster.json" : "simulate.json",
       llvm::formatv("{0:2}\n", llvm::json::Value(std::move(kept))).str());
@@ -126,9 +126,10 @@ static llvm::Expected<Frames> runNodes(const HardwareRunRequest &request,
 static llvm::Error checkLevel(const HardwareRunRequest &request,
                               const Plan &plan) {
   if (request.cluster && plan.channels.empty())
-    return ofKind(Failure::Kind::Usage,
-                  textError("--level cluster: the package has no links; remedy: "
-                            "leave --level out, or compile with --cluster"));
+    return ofKind(
+        Failure::Kind::Usage,
+        textError("--level cluster: the package has no links; remedy: "
+                  "leave --level out, or compile with --cluster"));
   if (!request.cluster && !plan.channels.empty())
     return ofKind(Failure::Kind::Usage,
                   textError("the package's nodes are linked with the host; "

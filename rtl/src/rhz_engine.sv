@@ -101,7 +101,9 @@ module rhz_engine #(
   );
   for (genvar u = 0; u < Units; u++) begin : gen_queue
     // The bits of the unit's longest instruction.
-    localparam int Bits = (u == 0) ? 170 : (u == 1) ? 101 : (u == 2) ? 145 : (u == 3) ? 219 : 146;
+    localparam int Bits = (u == 0) ? rhz_isa_pkg::BITS_LOAD : (u == 1) ? rhz_isa_pkg::BITS_WEIGHTS :
+                          (u == 2) ? rhz_isa_pkg::BITS_MATRIX : (u == 3) ? rhz_isa_pkg::BITS_VECTOR :
+                          rhz_isa_pkg::BITS_STORE;
     rhz_engine_queue #(.Units(Units), .Width(Bits), .Depth(Depth)) u_queue (
       .clk_i, .rst_ni, .in_valid_i(unit_valid[u]), .in_ready_o(unit_ready[u]),
       .in_instruction_i(fetched), .start_valid_o(start_valid[u]), .start_ready_i(start_ready[u]),

@@ -5,7 +5,8 @@
 // says done_i for a cycle for each instruction, in order, once all its effects can be
 // seen; it may take others before, at most Flight in all. Then the instruction's tokens
 // are given, together, when none of their counters is full. idle_o: nothing waits, runs
-// or has tokens to give; runs_o: something runs; waits_o: something waits for tokens. none_i, take_o, full_i, give_o: see rhz_engine_tokens.
+// or has tokens to give; runs_o: something runs; waits_o: something waits for tokens.
+// none_i, take_o, full_i, give_o: see rhz_engine_tokens.
 module rhz_engine_queue #(
   parameter int Units  = 5,
   parameter int Width  = 256,

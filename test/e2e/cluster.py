@@ -139,11 +139,14 @@ def without_ranks(suite, package):
 
 
 def heard(session):
-    """Where processes of a session listen for TCP, as in /proc/net/tcp."""
+    """Where processes of a session listen for TCP, as in /proc/net/tcp, in the
+    network of this process."""
     places = set()
+    own = os.readlink("/proc/self/ns/net")
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if os.getsid(int(folder.name)) != session:
+            if os.getsid(int(folder.name)) != session or os.readlink(
+                    folder / "ns/net") != own:
                 continue
             sockets = {link.readlink().name for link in
                        (folder / "fd").iterdir()}
@@ -158,7 +161,12 @@ def heard(session):
 
 
 def listening(suite, package):
-    """Ranks and their launcher are heard on this machine only."""
+    """Ranks and their launcher are heard on this machine only: mpirun listens
+    everywhere, but in a network of its own."""
+    if run_program(["unshare", "--net", "true"]).status:
+        print("SKIP  listening: this machine gives programs no network of their "
+              "own", flush=True)
+        return
     for words in (("simulate", package, "--level", "cluster", "-n", "200"),
                   ("run", package, "--driver", "mpi", "-n", "200"),
                   ("simulate", package, "--level", "cluster", "-n", "2",

@@ -244,7 +244,7 @@ def kernel_phases(suite):
         ("explore", ("--stages", "2"), 2, "--stages acts in the phase"),
         ("integerize", ("--numbers", "half"), 2, "--numbers acts in the phase"),
         ("integerize", ("--max-nodes", "2"), 2, "holds a kernel"),
-        ("integerize", ("--cluster", "ku060x2"), 2, "built for one device"),
+        ("integerize", ("--cluster", "ku060x2"), 2, "with each element"),
         ("integerize", ("--device", "xck27"), 2, "xck26"),
         ("integerize", ("--units", "2"), 2, "say --system"),
         ("build", (), 1, "is not what the phase 'lower' leaves"),

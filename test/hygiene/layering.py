@@ -72,13 +72,13 @@ ALLOWED = {
     "KernelCommands": "Dialect/Marks Dialect/Flow Evaluate Deploy Cost Cpu Import/Kernel Model PlanBuild Analysis Explore Design Units Generator "
                       "Generator/Loops Rtl Simulate Report Vendor Package Import/Mlir Interp "
                       "Conversion Transforms Target Dialect/Num Dialect/Osa "
-                      "Numeric Support",
+                      "Numeric Support runtime",
     "Pipeline": "Dialect/Marks KernelCommands Import/Kernel Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
                 "Generator Transforms "
                 "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
     "Precision": "Pipeline Evaluate Explore Model Calibrate Package Support",
-    "tools/rhizome": "Precision Pipeline Evaluate Deploy Characterize KernelCommands "
+    "tools/rhizome": "Precision Pipeline Evaluate Simulate Deploy Characterize KernelCommands "
                      "Model Numeric Report Synth Vendor Package Target "
                      "Support",
     "tools/rhizome-rank": "ClusterSim Package Support runtime",

@@ -79,10 +79,10 @@ static int serve(int argc, char **argv) {
   request.onMetrics = [&](const std::string &place) {
     llvm::errs() << request.node << ": metrics at " << place << "\n";
   };
-  auto served = model::inputKind(request.package) ==
-                        model::InputKind::KernelPackage
-                    ? kernelcommands::serveKernelNode(request)
-                    : serveNode(request);
+  auto served =
+      model::inputKind(request.package) == model::InputKind::KernelPackage
+          ? kernelcommands::serveKernelNode(request)
+          : serveNode(request);
   for (const std::string &note :
        served ? served->notes : served.failure().notes)
     llvm::errs() << "note: " << withoutControls(note) << "\n";

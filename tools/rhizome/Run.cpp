@@ -354,9 +354,8 @@ static Run kernelPackageRun(const CLI::App &command, const RunRequest &given,
   request.trust = given.trust;
   request.stallsIn = given.driverOptions.stallsIn;
   request.stallsOut = given.driverOptions.stallsOut;
-  const DriverKind driver =
-      given.driver.value_or(isLinked(given.package) ? DriverKind::Udp
-                                                    : DriverKind::Cpu);
+  const DriverKind driver = given.driver.value_or(
+      isLinked(given.package) ? DriverKind::Udp : DriverKind::Cpu);
   checkDriverOptions(command, driver);
   if (driver == DriverKind::Cpu)
     return [request, json] { return runKernelPackage(request, json); };

@@ -252,9 +252,8 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       checkOptions(*command, true,
                    {"--level", "--input", "--output", "--frames", "--seed",
                     "--json", "--stalls-in", "--stalls-out", "--four-state",
-                    "--trace", "--memory-error", "--accept-changes",
-                    "--trust", "--loss", "--reorder", "--reorder-delay-us",
-                    "--hostfile"});
+                    "--trace", "--memory-error", "--accept-changes", "--trust",
+                    "--loss", "--reorder", "--reorder-delay-us", "--hostfile"});
       refuseKernelOptions(*command);
       const bool isCluster = options->request.level == Level::Cluster;
       if (!isCluster && options->request.level != Level::Rtl)

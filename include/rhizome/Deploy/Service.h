@@ -44,8 +44,8 @@ struct ServeResult {
   int64_t datagramsReceived = 0, datagramsSent = 0, resent = 0, dropped = 0;
   std::vector<std::string> notes; ///< notes on the package for the user
 };
-/// Serves until it is stopped. `compute`, if there is one, is the node's function
-/// on the CPU; otherwise that of the package's model.
+/// Serves until it is stopped. `compute`, if there is one, is the node's
+/// function on the CPU; otherwise that of the package's model.
 Result<ServeResult>
 serveNode(const ServeRequest &request,
           const std::function<llvm::Expected<runtime::Compute>(

@@ -62,10 +62,10 @@ inline constexpr const char *kUnitRtl = "node0_rtl";
 bool holdsKernel(mlir::ModuleOp module);
 
 /// A kernel on its way through the phases, each on what the one before has left
-/// in the module: its loop nests are built for one device, or for equal nodes of
-/// a cluster. Refuses, all at once and at their places, what no hardware is built
-/// for; a unit that the device does not hold. A board stands for its device and
-/// clock.
+/// in the module: its loop nests are built for one device, or for equal nodes
+/// of a cluster. Refuses, all at once and at their places, what no hardware is
+/// built for; a unit that the device does not hold. A board stands for its
+/// device and clock.
 class HardwareCompilation {
 public:
   /// `module` is empty, or what a phase has left. It stays the caller's.

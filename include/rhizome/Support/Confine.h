@@ -30,7 +30,9 @@ struct Confinement {
   /// It keeps the user's home, reads all that the user may read, and may set
   /// modes and times of files (vendors' tools).
   bool isLarge = false;
-  bool hasNetwork = false; ///< processes that talk to each other
+  /// Processes that talk to each other, in a network of their own where the
+  /// system allows that.
+  bool hasNetwork = false;
 
   bool operator==(const Confinement &) const = default;
 };
