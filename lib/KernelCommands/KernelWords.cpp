@@ -211,10 +211,12 @@ llvm::Error KernelWords::convert(const InputValues &values, int64_t elements) {
   cut.setType(FunctionType::get(cut.getContext(), cut.getArgumentTypes(),
                                 TypeRange(ValueRange(border))));
   cut.removeResAttrsAttr();
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (op.use_empty())
-      op.erase();
+  SmallVector<Operation *> all;
+  for (Operation &op : block.without_terminator())
+    all.push_back(&op);
+  for (Operation *op : llvm::reverse(all))
+    if (op->use_empty())
+      op->erase();
   Interpreter interpreter(cut);
   for (int64_t f = 0; f < elements; ++f) {
     auto ran = interpreter.run(argumentsOf(kernel.signature, values, f));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads board files, like Device.cpp for devices.
 #include "rhizome/Target/Board.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 StringRef rhizome::nameOf(Board::Host host) {
   switch (host) {

@@ -2,13 +2,13 @@
 // Reads cluster files: resolves names to devices and links, expands counts to
 // places, and refuses what cannot be connected.
 #include "rhizome/Target/Cluster.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 #include "rhizome/Target/Board.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 StringRef rhizome::nameOf(Cluster::Topology topology) {
   return topology == Cluster::Topology::Switch ? "switch" : "chain";

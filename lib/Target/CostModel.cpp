@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads and writes data/models/<family>.yaml.
 #include "rhizome/Target/CostModel.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 #include "rhizome/Support/Quoting.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -10,11 +10,11 @@
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 namespace {
 Residuals readResiduals(const YAML::Node &node) {
-  target::Mapping map(node, "residuals");
+  yaml::Mapping map(node, "residuals");
   Residuals r;
   constexpr double kMostError = 1e9;
   r.points = map.whole("points", 0, kMostResources);
@@ -28,7 +28,7 @@ Residuals readResiduals(const YAML::Node &node) {
 }
 
 FamilyModel::Unit readUnit(const YAML::Node &node) {
-  target::Mapping map(node, "a unit");
+  yaml::Mapping map(node, "a unit");
   FamilyModel::Unit unit;
   YAML::Node terms = map.find("terms");
   if (!terms || !terms.IsMap())
@@ -36,7 +36,7 @@ FamilyModel::Unit readUnit(const YAML::Node &node) {
   for (const auto &entry : terms) {
     std::string name = entry.first.as<std::string>();
     unit.lut[name] =
-        target::Mapping::realOf(entry.second, name, 0, kMostResources);
+        yaml::Mapping::realOf(entry.second, name, 0, kMostResources);
   }
   unit.lutResiduals = readResiduals(map.find("lut"));
   unit.ffResiduals = readResiduals(map.find("ff"));
@@ -45,16 +45,16 @@ FamilyModel::Unit readUnit(const YAML::Node &node) {
 }
 
 FamilyModel readModel(const YAML::Node &root) {
-  target::Mapping map(root, "a model file");
+  yaml::Mapping map(root, "a model file");
   FamilyModel m;
   m.family = map.get<std::string>("family");
-  target::Mapping mapping = map.section("mapping");
+  yaml::Mapping mapping = map.section("mapping");
   m.mapping.shiftRegisters = mapping.get<bool>("shift_registers");
   m.mapping.halfBlocks = mapping.get<bool>("half_blocks");
   m.mapping.lutramBits = mapping.whole("lutram_bits", 0, 64);
   mapping.finish();
   if (map.find("delays")) {
-    target::Mapping delays = map.section("delays");
+    yaml::Mapping delays = map.section("delays");
     constexpr double kMostNs = 1e6;
     m.delays.level = delays.real("level_ns", 0.0001, kMostNs);
     m.delays.chain = delays.real("chain_ns", 0, kMostNs);

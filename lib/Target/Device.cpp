@@ -2,13 +2,13 @@
 // Reads device files. All keys and values are checked, and errors
 // are reported with file and line; there are few defaults, all of them here.
 #include "rhizome/Target/Device.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 namespace {
 DspPairs readPairs(const YAML::Node &node) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads host files, like Device.cpp for devices.
 #include "rhizome/Target/Host.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 double Host::perS(HostWork work) const {
   switch (work) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reads link files, like Device.cpp for devices.
 #include "rhizome/Target/Link.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 static Link readLink(const YAML::Node &root) {
   Mapping map(root, "a link file");

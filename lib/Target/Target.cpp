@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Determines the kind of a target, and calls that kind's reader.
 #include "rhizome/Target/Target.h"
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace rhizome;
-using namespace rhizome::target;
+using namespace rhizome::yaml;
 
 namespace {
 /// A kind's reader, which takes a name or a path, and a key that identifies its

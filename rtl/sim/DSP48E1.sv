@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simulation model of the subset of AMD's DSP48E1 that our cells use: pre-adder
-// A + D, multiplier, all pipeline registers on, P = Z + product with Z = C, PCIN or
-// 0. Other settings end the simulation. Written from UG479, not vendor code.
+// A + D, either of which INMODE may leave out, multiplier, all pipeline registers on,
+// one or two for A, with the clock enables of A, B, C, D and their sum, P = Z +
+// product with Z = 0, C, PCIN or PCIN >> 17. Other settings end the simulation.
+// Written from UG479, not vendor code.
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off UNUSEDPARAM */
 module DSP48E1 #(
@@ -31,20 +33,22 @@ module DSP48E1 #(
   input logic RSTINMODE, input logic RSTM, input logic RSTP
 );
   /* verilator no_inline_module */
-  logic signed [24:0] a_q, d_q, ad_q;
+  logic signed [24:0] a1_q, a2_q, d_q, ad_q;
   logic signed [17:0] b1_q, b2_q;
   logic signed [42:0] m_q;
   logic signed [47:0] c_q, p_q, z;
-  assign z = (OPMODE[6:4] == 3'b001) ? PCIN : (OPMODE[6:4] == 3'b011) ? c_q : 48'b0;
+  assign z = (OPMODE[6:4] == 3'b001) ? PCIN : (OPMODE[6:4] == 3'b011) ? c_q :
+             (OPMODE[6:4] == 3'b101) ? {{17{PCIN[47]}}, PCIN[47:17]} : 48'b0;
   always_ff @(posedge CLK) begin
-    a_q  <= A[24:0];
-    d_q  <= D;
-    b1_q <= B;
-    c_q  <= C;
-    ad_q <= a_q + d_q;
-    b2_q <= b1_q;
-    m_q  <= 43'(ad_q) * 43'(b2_q);
-    p_q  <= z + 48'(m_q);
+    if (CEA1) a1_q <= A[24:0];
+    if (CEA2) a2_q <= (AREG == 2) ? a1_q : A[24:0];
+    if (CED)  d_q  <= D;
+    if (CEB1) b1_q <= B;
+    if (CEC)  c_q  <= C;
+    if (CEAD) ad_q <= (INMODE[1] ? 25'b0 : a2_q) + (INMODE[2] ? d_q : 25'b0);
+    if (CEB2) b2_q <= b1_q;
+    m_q <= 43'(ad_q) * 43'(b2_q);
+    p_q <= z + 48'(m_q);
   end
   assign P = p_q;
   assign PCOUT = p_q;
@@ -52,10 +56,10 @@ module DSP48E1 #(
   assign BCOUT = 18'b0;
   assign {CARRYCASCOUT, CARRYOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW} = 8'b0;
   assign {PATTERNDETECT, PATTERNBDETECT} = 2'b0;
-  if (AREG != 1 || BREG != 2 || CREG != 1 || DREG != 1 || ADREG != 1 || MREG != 1 || PREG != 1 ||
+  if (AREG < 1 || AREG > 2 || BREG != 2 || CREG != 1 || DREG != 1 || ADREG != 1 || MREG != 1 || PREG != 1 ||
       USE_DPORT != "TRUE")
   begin : gen_bad_registers
-    initial $fatal(1, "DSP48E1 model: only AREG, CREG, DREG, ADREG, MREG, PREG = 1, BREG = 2 and the pre-adder");
+    initial $fatal(1, "DSP48E1 model: only CREG, DREG, ADREG, MREG, PREG = 1, BREG = 2, AREG = 1 or 2 and the pre-adder");
   end
 endmodule
 /* verilator lint_on UNUSEDPARAM */

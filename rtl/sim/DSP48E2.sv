@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Simulation model of the subset of AMD's DSP48E2 that our cells use: pre-adder
-// A + D, multiplier, all pipeline registers on, P = W + Z + product with W = 0 or
-// RND, Z = 0 or PCIN. Other settings end the simulation. Written from UG579, not vendor code.
+// A + D, either of which INMODE may leave out, multiplier, all pipeline registers on,
+// one or two for A, with the clock enables of A, B, C, D and their sum, P = W + Z +
+// product with W = 0 or RND, Z = 0, C, PCIN or PCIN >> 17. Other settings end the
+// simulation. Written from UG579, not vendor code.
 /* verilator lint_off UNUSEDSIGNAL */
 /* verilator lint_off UNUSEDPARAM */
 module DSP48E2 #(
@@ -31,20 +33,23 @@ module DSP48E2 #(
   input logic RSTINMODE, input logic RSTM, input logic RSTP
 );
   /* verilator no_inline_module */
-  logic signed [26:0] a_q, d_q, ad_q;
+  logic signed [26:0] a1_q, a2_q, d_q, ad_q;
   logic signed [17:0] b1_q, b2_q;
   logic signed [44:0] m_q;
-  logic signed [47:0] p_q, w, z;
+  logic signed [47:0] c_q, p_q, w, z;
   assign w = (OPMODE[8:7] == 2'b10) ? RND : 48'b0;
-  assign z = (OPMODE[6:4] == 3'b001) ? PCIN : 48'b0;
+  assign z = (OPMODE[6:4] == 3'b001) ? PCIN : (OPMODE[6:4] == 3'b011) ? c_q :
+             (OPMODE[6:4] == 3'b101) ? {{17{PCIN[47]}}, PCIN[47:17]} : 48'b0;
   always_ff @(posedge CLK) begin
-    a_q  <= A[26:0];
-    d_q  <= D;
-    b1_q <= B;
-    ad_q <= a_q + d_q;
-    b2_q <= b1_q;
-    m_q  <= 45'(ad_q) * 45'(b2_q);
-    p_q  <= w + z + 48'(m_q);
+    if (CEA1) a1_q <= A[26:0];
+    if (CEA2) a2_q <= (AREG == 2) ? a1_q : A[26:0];
+    if (CED)  d_q  <= D;
+    if (CEB1) b1_q <= B;
+    if (CEC)  c_q  <= C;
+    if (CEAD) ad_q <= (INMODE[1] ? 27'b0 : a2_q) + (INMODE[2] ? d_q : 27'b0);
+    if (CEB2) b2_q <= b1_q;
+    m_q <= 45'(ad_q) * 45'(b2_q);
+    p_q <= w + z + 48'(m_q);
   end
   assign P = p_q;
   assign PCOUT = p_q;
@@ -52,9 +57,9 @@ module DSP48E2 #(
   assign BCOUT = 18'b0;
   assign {CARRYCASCOUT, CARRYOUT, MULTSIGNOUT, OVERFLOW, UNDERFLOW} = 8'b0;
   assign {PATTERNDETECT, PATTERNBDETECT, XOROUT} = 10'b0;
-  if (AREG != 1 || BREG != 2 || DREG != 1 || ADREG != 1 || MREG != 1 || PREG != 1)
+  if (AREG < 1 || AREG > 2 || BREG != 2 || CREG != 1 || DREG != 1 || ADREG != 1 || MREG != 1 || PREG != 1)
   begin : gen_bad_registers
-    initial $fatal(1, "DSP48E2 model: only AREG, DREG, ADREG, MREG, PREG = 1 and BREG = 2");
+    initial $fatal(1, "DSP48E2 model: only CREG, DREG, ADREG, MREG, PREG = 1, BREG = 2 and AREG = 1 or 2");
   end
 endmodule
 /* verilator lint_on UNUSEDPARAM */

@@ -39,7 +39,7 @@ def simulated(suite, name, package, plan):
     suite.check(
         is_near(measured.get("throughput_per_s", 0),
                 predicted["throughput_per_s"], 0.01) and
-        is_near(measured.get("latency_us", 0), predicted["latency_us"], 0.02),
+        is_near(measured.get("latency_us", 0), predicted["latency_us"], 0.03),
         f"{name}: {measured}, predicted {predicted['throughput_per_s']} "
         f"{predicted['latency_us']}", result.command)
     kept = json.loads((package / "results/cluster.json").read_text())
@@ -55,7 +55,7 @@ def kernel_cluster(suite):
     for name, options, count in (
             ("plain", formats, 3), ("stages", (*formats, "--stages", 3), 3),
             ("fast", (*formats, "--goal", "max-throughput,dsp=200"), None),
-            ("enough", (*formats, "--goal", "throughput=1.5M/s"), 2),
+            ("enough", (*formats, "--goal", "throughput=2000000/s,dsp=200"), 2),
             ("narrow", ("--numbers", "fixed<4,12>"), 3),
             ("float", ("--numbers", "half"), 3)):
         package, answer = package_of(suite, kernel, name, *options)
@@ -149,8 +149,7 @@ def kernel_drivers(suite):
             (("simulate", package), "--level cluster"),
             (("simulate", single, "--level", "cluster"), "no links"),
             (("run", single, "--driver", "udp"), "no links"),
-            (("run", single, "--driver", "uart", "--port", "/dev/null"),
-             "has the drivers")):
+            (("run", single, "--driver", "uart"), "has the drivers")):
         result = suite.run(*words)
         suite.check(result.status in (1, 2) and why in result.err,
                     f"{words[0]} {words[-2:]}: {result.err}", result.command)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hardware units are described once: no core folder refers to a unit kind by name,
-and docs/units.md matches the records of rtl/units. With --update the page
-is rewritten. The resources of each kind have been measured: bench/points.json or
+and docs/units.md and docs/isa.md match the records of rtl/units and rtl/isa. With
+--update the pages are rewritten. The resources of each kind have been measured: bench/points.json or
 bench/resources.json contains a module of it.
 
     units.py BUILD [--update]"""
@@ -13,7 +13,7 @@ import sys
 
 from common import ROOT, argument, report, tracked
 
-PAGE = ROOT / "docs" / "units.md"
+PAGES = {"units.md": "rtl/units", "isa.md": "rtl/isa"}
 # Folders that use units, and so refer to them by name.
 GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
               "lib/Units/Shared/", "lib/Units/Circuit/",
@@ -42,14 +42,16 @@ CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Rtl/",
 
 def main():
     build = pathlib.Path(argument(__doc__))
-    made = (build / "rtl/units.md").read_text()
-    if "--update" in sys.argv:
-        PAGE.write_text(made)
-        return 0
     problems = []
-    if not PAGE.exists() or PAGE.read_text() != made:
-        problems.append("docs/units.md: is not what rtl/units says; write it "
-                        f"anew with test/hygiene/units.py {build} --update")
+    for name, source in PAGES.items():
+        made, page = (build / "rtl" / name).read_text(), ROOT / "docs" / name
+        if "--update" in sys.argv:
+            page.write_text(made)
+        elif not page.exists() or page.read_text() != made:
+            problems.append(f"docs/{name}: is not what {source} says; write it "
+                            f"anew with test/hygiene/units.py {build} --update")
+    if "--update" in sys.argv:
+        return 0
     kinds = json.loads((build / "rtl/units.json").read_text())["kinds"]
     names = {unit["kind"] for unit in kinds.values()}
     names |= {name for unit in kinds.values() for name in unit["characterized"]}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The folders of data files, and their common entries.
-#include "Yaml.h"
+#include "rhizome/Support/Yaml.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Spelling.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,8 +10,8 @@
 using namespace llvm;
 using namespace rhizome;
 
-std::vector<std::string> target::readSources(Mapping &map,
-                                             const YAML::Node &root) {
+std::vector<std::string> yaml::readSources(Mapping &map,
+                                           const YAML::Node &root) {
   YAML::Node sources = map.find("sources");
   if (!sources || !sources.IsSequence() || sources.size() == 0)
     throw Mistake{sources ? lineOf(sources) : lineOf(root),
@@ -22,7 +22,7 @@ std::vector<std::string> target::readSources(Mapping &map,
   return list;
 }
 
-Expected<std::vector<std::string>> target::yamlPaths(StringRef folder) {
+Expected<std::vector<std::string>> yaml::yamlPaths(StringRef folder) {
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
@@ -58,7 +58,7 @@ static std::optional<Named> otherKind(StringRef name, StringRef folder,
   for (const auto &[other, what, option] : kKinds) {
     if (other == folder)
       continue;
-    Expected<std::vector<std::string>> paths = target::yamlPaths(other);
+    Expected<std::vector<std::string>> paths = yaml::yamlPaths(other);
     if (!paths) {
       consumeError(paths.takeError());
       continue;
@@ -79,8 +79,8 @@ static std::optional<Named> otherKind(StringRef name, StringRef folder,
   return std::nullopt;
 }
 
-Expected<std::string> target::yamlPath(StringRef nameOrPath, StringRef folder,
-                                       StringRef what) {
+Expected<std::string> yaml::yamlPath(StringRef nameOrPath, StringRef folder,
+                                     StringRef what) {
   if (namesPath(nameOrPath))
     return nameOrPath.str();
   Expected<std::vector<std::string>> paths = yamlPaths(folder);

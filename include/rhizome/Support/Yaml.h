@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Shared by the readers of devices, boards, links and clusters: YAML mappings
-// whose keys are all checked, numbers within the bounds of their keys, mistakes
-// with lines, and the folders of data files.
+// Shared by the readers of data files (devices, boards, cores of engines):
+// YAML mappings whose keys are all checked, numbers within the bounds of their
+// keys, mistakes with lines, and the folders of data files.
 #pragma once
 
 #include "rhizome/Support/Files.h"
@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <yaml-cpp/yaml.h>
 
-namespace rhizome::target {
+namespace rhizome::yaml {
 /// A mistake in a file; loadYaml() converts it to an error.
 struct Mistake {
   int line;
@@ -294,4 +294,4 @@ loadAll(llvm::StringRef folder,
   llvm::sort(all, [](const T &a, const T &b) { return a.name < b.name; });
   return all;
 }
-} // namespace rhizome::target
+} // namespace rhizome::yaml

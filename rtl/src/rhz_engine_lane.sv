@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A lane of the vector unit. A byte comes in stage 1 with what it is for: a constant, the
+// held operand (a of add and multiply, the weight of dot) or a pixel's. In stage 2 the
+// sum comes, in stage 7 the product for the accumulators leaves, and the result leaves in
+// stage 10, of maximum in stage 3, of table in stage 4. Constants go through a chain of
+// twelve bytes: o in the last six, before it m of 35 bits, or m and n of 24 bits each.
+module rhz_engine_lane #(
+  parameter int Wide    = 1,
+  parameter int SumBits = 27
+) (
+  input  logic               clk_i,
+  // The instruction.
+  input  logic               requantize_i,
+  input  logic               add_i,
+  input  logic               maximum_i,
+  input  logic               table_i,
+  input  logic [1:0]         shift_i,
+  input  logic [7:0]         low_i,
+  input  logic [7:0]         high_i,
+  // Stage 1.
+  input  logic [7:0]         byte_i,
+  input  logic               constant_i,
+  input  logic               tap_i,
+  input  logic               tap_first_i,
+  // Stages 2 and 3: all constants are there, this is the held operand.
+  input  logic               constants2_i,
+  input  logic               constants3_i,
+  input  logic               held2_i,
+  input  logic               held3_i,
+  input  logic [SumBits-1:0] sum_i,
+  input  logic [7:0]         table_byte_i,
+  output logic [15:0]        product_o,
+  output logic [7:0]         result_o
+);
+  logic [95:0] chain_q;
+  logic [7:0] byte2_q, byte3_q;
+  always_ff @(posedge clk_i) begin
+    if (constant_i) chain_q <= {byte_i, chain_q[95:8]};
+    byte2_q <= byte_i;
+    byte3_q <= byte2_q;
+  end
+  logic [34:0] m;
+  assign m = chain_q[42:8];
+  logic unused_top;
+  assign unused_top = chain_q[95];
+
+  logic [26:0] sum;
+  logic [17:0] y1, y2;
+  logic [23:0] d2;
+  logic [47:0] p;
+  assign sum = 27'($signed(sum_i));
+  assign y1  = constants2_i ? {1'b0, m[16:0]} : 18'($signed(byte2_q));
+  assign y2  = constants3_i ? m[34:17] : 18'($signed(byte3_q));
+  assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
+  rhz_engine_multiply #(.Wide(Wide)) u_multiply (
+    .clk_i, .held_i(!requantize_i), .adds_i(requantize_i || add_i), .shifts_i(requantize_i),
+    .sum_i(sum),
+    .load1_i(constants2_i), .d1_i(chain_q[23:0]), .c_i(chain_q[94:48]),
+    .load_y1_i(constants2_i || held2_i),
+    .y1_i(y1),
+    .load_d2_i(constants3_i || (held3_i && !add_i)),
+    .d2_i(d2),
+    .load_y2_i(constants3_i || !requantize_i),
+    .y2_i(y2), .p_o(p)
+  );
+  assign product_o = p[15:0];
+
+  // Stage 8: the byte that the shift picks, and which bytes above hold only the sign.
+  // Stage 9: the nearest signed byte.
+  logic [7:0] picked, picked_q, nearest_q;
+  logic [5:1] sign_only_q;
+  logic sign_q, over;
+  rhz_mux #(.Width(8), .Count(4)) u_picked (.sel_i(shift_i), .data_i(p[31:0]), .data_o(picked));
+  always_comb begin
+    over = picked_q[7] != sign_q;
+    for (int k = 1; k < 6; k++)
+      if ((k > 3 || shift_i < 2'(k)) && !sign_only_q[k]) over = 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    picked_q <= picked;
+    sign_q   <= p[47];
+    for (int k = 1; k < 6; k++) sign_only_q[k] <= p[k*8 +: 8] == {8{p[47]}};
+    nearest_q <= over ? {sign_q, {7{!sign_q}}} : picked_q;
+  end
+
+  logic signed [7:0] greatest_q, value;
+  always_ff @(posedge clk_i)
+    if (tap_i && (tap_first_i || $signed(byte_i) > greatest_q)) greatest_q <= byte_i;
+  assign value = maximum_i ? greatest_q : table_i ? table_byte_i : nearest_q;
+  always_ff @(posedge clk_i) begin
+    if (value < $signed(low_i))       result_o <= low_i;
+    else if (value > $signed(high_i)) result_o <= high_i;
+    else                              result_o <= value;
+  end
+endmodule
