@@ -169,13 +169,13 @@ MEMORY = {
   %z = arith.constant 0 : index
   vector.store %v, %u[%z] : memref<8xf64>, vector<4xf64>""",
     "has the stack for itself": """
-  %a = memref.alloca() : memref<100000000xf64>
-  affine.for %i = 0 to 100000000 {{
+  %a = memref.alloca() : memref<300000xf64>
+  affine.for %i = 0 to 300000 {{
     %v = affine.load %t[%i mod 8] : memref<8xf64>
-    affine.store %v, %a[%i] : memref<100000000xf64>
+    affine.store %v, %a[%i] : memref<300000xf64>
   }}
   affine.for %i = 0 to 8 {{
-    %v = affine.load %a[%i * 10000000] : memref<100000000xf64>
+    %v = affine.load %a[%i * 30000] : memref<300000xf64>
     affine.store %v, %u[%i] : memref<8xf64>
   }}""",
     "takes memory in a loop": """

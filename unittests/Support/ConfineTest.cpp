@@ -125,6 +125,21 @@ TEST_F(ConfineTest, ProgramsAreThoseThatItMayStart) {
   EXPECT_FALSE(may("./theirs"));
 }
 
+TEST_F(ConfineTest, ItSharesNothingWithOtherPrograms) {
+  if (wallHere() != Wall::Landlock || !test::haveTool("python3"))
+    GTEST_SKIP();
+  for (const char *call : {"shmget(1719, 4096, 0o1666)", "msgget(1719, 0o1666)",
+                           "semget(1719, 1, 0o1666)"})
+    EXPECT_FALSE(may("python3 -c 'import ctypes, sys; "
+                     "sys.exit(ctypes.CDLL(None)." +
+                     std::string(call) + " < 0)'"))
+        << call;
+  const std::string us = std::to_string(getpid());
+  EXPECT_FALSE(may("python3 -c 'import resource; resource.prlimit(" + us +
+                   ", resource.RLIMIT_CORE, (0, 0))'"));
+  EXPECT_TRUE(may("ulimit -n 100")) << status;
+}
+
 TEST_F(ConfineTest, LargeOnesReadEverything) {
   confinement.isLarge = true;
   EXPECT_EQ(said("cat '" + home("secret") + "'"), "secret\n");
