@@ -131,19 +131,26 @@ def pinned(suite):
 
 
 def nearest(suite):
-    """A plan that was laid out nowhere has no dies, and compiles all the same."""
-    package = suite.work / "nearest.rhz"
-    result = suite.run("compile", DIGITS, "--device", device(suite, 2, 0),
-                       "--goal", "throughput=1000/s,lut=1000",
-                       "--accept-nearest", "-o", package, "--json")
-    if not suite.check(result.status == 0, "the nearest plan compiles"
-                       + (f": {result.message}" if result.status else ""),
-                       result.command):
-        return
-    node = json.loads((package / "plan.json").read_text())["nodes"][0]
-    files = {path.name for path in package.rglob("*.xdc")}
-    suite.check(not node.get("dies") and "rhz_dies.xdc" not in files,
-                f"no dies, and no constraints of them: {sorted(files)}")
+    """A plan that was laid out nowhere has no dies, and compiles all the same:
+    too many LUTs, too long, too many of several things, and more wires than
+    there are between dies."""
+    for registers, border, goal in (
+            (2, 0, "throughput=1000/s,lut=1000"),
+            (5, 3, "latency=1ns,lut=2000"),
+            (1, 1, "throughput=1000/s,dsp=0,bram=0,lut=500"),
+            (3, 2, "throughput=100000000/s")):
+        package = suite.work / "nearest.rhz"
+        result = suite.run("compile", DIGITS, "--device",
+                           device(suite, registers, border), "--goal", goal,
+                           "--accept-nearest", "-o", package, "--json")
+        if not suite.check(result.status == 0, f"the nearest plan for {goal} "
+                           f"compiles {result.message if result.status else ''}",
+                           result.command):
+            continue
+        node = json.loads((package / "plan.json").read_text())["nodes"][0]
+        files = {path.name for path in package.rglob("*.xdc")}
+        suite.check(bool(node.get("dies")) == ("rhz_dies.xdc" in files),
+                    f"{goal}: dies, and their constraints: {sorted(files)}")
 
 
 def dies(suite):
