@@ -137,7 +137,7 @@ def nearest(suite):
     for registers, border, goal in (
             (2, 0, "throughput=1000/s,lut=1000"),
             (5, 3, "latency=1ns,lut=2000"),
-            (1, 1, "throughput=1000/s,dsp=0,bram=0,lut=500"),
+            (4, 1, "throughput=1000/s,dsp=0,bram=0,lut=500"),
             (3, 2, "throughput=100000000/s")):
         package = suite.work / "nearest.rhz"
         result = suite.run("compile", DIGITS, "--device",

@@ -261,11 +261,13 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                                               "only rtl and cluster");
       checkLinkOptions(*command, options->request.level);
       HardwareRunRequest kernel;
-      if (isCluster)
-        kernel.cluster = {.loss = options->request.loss,
-                          .reorder = options->request.reorder,
-                          .reorderDelayUs = options->request.reorderDelayUs,
-                          .hostfile = options->request.hostfile};
+      if (isCluster) {
+        kernel.cluster.emplace();
+        kernel.cluster->loss = options->request.loss;
+        kernel.cluster->reorder = options->request.reorder;
+        kernel.cluster->reorderDelayUs = options->request.reorderDelayUs;
+        kernel.cluster->hostfile = options->request.hostfile;
+      }
       kernel.path = options->request.package;
       kernel.inputs = options->inputs;
       kernel.outputs = options->request.outputs;
