@@ -987,9 +987,9 @@ def kernel_refusals(suite):
     refuse("interpolation.cfd", (*fixed, "--target", "cpu"), "--target")
     refuse("interpolation.cfd", (*fixed, "--clock-mhz", "5000"), "--clock-mhz")
     result = suite.run("compile", EXAMPLES / "interpolation.cfd", *fixed,
-                       "--cluster", "ku060x2")
-    suite.check(result.status == 2 and "for one device" in result.err and
-                "--device" in result.err, f"a cluster: {result.err}",
+                       "--cluster", "mixed9")
+    suite.check(result.status == 2 and "nodes are equal" in result.err and
+                ":2@LINK" in result.err, f"unlike devices: {result.err}",
                 result.command)
     result = suite.run("compile", EXAMPLES / "interpolation.cfd", "--clock-mhz",
                        "200")

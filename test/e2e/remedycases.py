@@ -342,7 +342,8 @@ CASES = {
         "explore {kernel} --device xcu280 --resident A --resident u --numbers "
         + F, "compile {kernel} --device ice40-hx8k --system --numbers " + F,
         "compile {kernel} --clock-mhz 100",
-        "explore {kernel} --cluster ku060x2 --numbers " + F,
+        "explore {kernel} --cluster ku060x2 --lanes 2 --numbers " + F,
+        "explore {kernel} --cluster ku060x2 --system --numbers " + F,
         "explore {kernel} --systems", "explore {kernel} --picture a.svg",
         "explore {kernel} --target vitis-hls --device xcu280",
         "explore {kernel} --device xcu280 --systems --lanes 2",
