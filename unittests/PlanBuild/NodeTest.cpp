@@ -213,6 +213,10 @@ TEST(NodeTop, EveryToolReadsIt) {
     ASSERT_TRUE(bool(writer));
     PlannedNode &node = plan.nodes[2];
     node.rtl = {"rhz_top.sv"};
+    // As a network's, it counts the faulty frames of each input.
+    PlannedActor border;
+    border.name = "s_axis_0";
+    node.actors = {border};
     if (kind == Medium::Kind::Udp)
       node.memoryPorts = {{"m_axi_ddr4_0", "ddr4", 0, 512, 4096},
                           {"m_axi_ddr4_1", "ddr4", 1, 512, 4096}};
