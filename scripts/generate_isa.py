@@ -351,6 +351,16 @@ def semantics(isa):
                     f"void carryOut(const isa::{camel(i['name'])} &f, Face &face) {{",
                     body_of(i, lambda f, _: f"int(f.{f['Name']})"), "}"]
     out += re.sub(r"#define (\w+).*", r"#undef \1", MACROS).splitlines()
+    out += ["/// Calls a function with the fields of an instruction that does something.",
+            "template <typename Function>",
+            "void visit(const Instruction &instruction, Function &&function) {",
+            "  switch (instruction.opcode) {"]
+    for i in isa.instructions:
+        name = camel(i["name"])
+        out.append(f"  case Opcode::{name}:")
+        out.append(f"    return function(instruction.as<isa::{name}>());"
+                   if i["semantics"] else "    return;")
+    out += ["  }", "}"]
     return "\n".join(out) + "\n"
 
 

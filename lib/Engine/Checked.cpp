@@ -57,29 +57,7 @@ public:
     pops = std::move(popped);
     pushes.assign(
         size_t(info.pushes(core, instruction.values.data()) * blockBytes()), 0);
-    switch (instruction.opcode) {
-    case Opcode::Load:
-      carryOut(instruction.as<isa::Load>(), *this);
-      break;
-    case Opcode::Pack:
-      carryOut(instruction.as<isa::Pack>(), *this);
-      break;
-    case Opcode::Weights:
-      carryOut(instruction.as<isa::Weights>(), *this);
-      break;
-    case Opcode::Matrix:
-      carryOut(instruction.as<isa::Matrix>(), *this);
-      break;
-    case Opcode::Vector:
-      carryOut(instruction.as<isa::Vector>(), *this);
-      break;
-    case Opcode::Store:
-      carryOut(instruction.as<isa::Store>(), *this);
-      break;
-    case Opcode::Head:
-    case Opcode::End:
-      break;
-    }
+    visit(instruction, [&](const auto &one) { carryOut(one, *this); });
     return std::move(pushes);
   }
 
@@ -269,11 +247,8 @@ private:
     const int64_t *values = instruction.values.data();
     const size_t bytes = size_t(machine.blockBytes());
     if (!running.begun) {
-      for (unsigned from = 0; from < kUnits; ++from)
-        if (instruction.waits >> from & 1 && tokens[from][unit] == 0)
-          return false;
-      for (unsigned from = 0; from < kUnits; ++from)
-        tokens[from][unit] -= instruction.waits >> from & 1;
+      if (!tokens.take(unit, instruction.waits))
+        return false;
       running.begun = true;
       running.isDone = false;
       running.blocks.clear();
@@ -304,11 +279,8 @@ private:
       running.blocks.erase(running.blocks.begin(), end);
       return true;
     }
-    for (unsigned to = 0; to < kUnits; ++to)
-      if (instruction.gives >> to & 1 && tokens[unit][to] == core.tokens)
-        return false;
-    for (unsigned to = 0; to < kUnits; ++to)
-      tokens[unit][to] += instruction.gives >> to & 1;
+    if (!tokens.give(unit, instruction.gives, core.tokens))
+      return false;
     running.begun = false;
     running.waiting.pop_front();
     return true;
@@ -320,7 +292,7 @@ private:
   std::mt19937_64 random;
   size_t next = 0;
   std::array<Running, kUnits> units;
-  std::array<std::array<int64_t, kUnits>, kUnits> tokens = {};
+  Counters tokens;
   std::deque<std::vector<int8_t>> queue;
 };
 } // namespace

@@ -55,7 +55,7 @@ public:
   Native(const Program &program, const Core &core, State &state)
       : core(core), state(state), queue(size_t(program.head.blocks)) {
     for (const Instruction &instruction : program.instructions)
-      carryOutOne(instruction);
+      visit(instruction, [this](const auto &f) { this->perform(f); });
   }
 
   // What the semantics use.
@@ -93,29 +93,14 @@ public:
   }
 
 private:
-  void carryOutOne(const Instruction &instruction) {
-    switch (instruction.opcode) {
-    case Opcode::Load:
-      return carryOut(instruction.as<isa::Load>(), *this);
-    case Opcode::Pack:
-      return carryOut(instruction.as<isa::Pack>(), *this);
-    case Opcode::Weights:
-      carryOut(instruction.as<isa::Weights>(), *this);
-      pushes += size_t(instruction.as<isa::Weights>().blocks);
-      return;
-    case Opcode::Matrix:
-      return matrix(instruction.as<isa::Matrix>());
-    case Opcode::Vector:
-      return vector(instruction.as<isa::Vector>());
-    case Opcode::Store:
-      return carryOut(instruction.as<isa::Store>(), *this);
-    case Opcode::Head:
-    case Opcode::End:
-      return;
-    }
+  template <typename T> void perform(const T &f) { carryOut(f, *this); }
+
+  void perform(const isa::Weights &f) {
+    carryOut(f, *this);
+    pushes += size_t(f.blocks);
   }
 
-  void matrix(const isa::Matrix &f) {
+  void perform(const isa::Matrix &f) {
     // Unsigned: they wrap.
     auto *sums = reinterpret_cast<uint32_t *>(&sum(f.bank, f.entry, 0));
     const int64_t count = f.rows * f.columns * kOut;
@@ -171,7 +156,7 @@ private:
       }
   }
 
-  void vector(const isa::Vector &f) {
+  void perform(const isa::Vector &f) {
     int64_t m[kIn], n[kIn] = {}, o[kIn];
     auto wordOfB = [&](int64_t y, int64_t x) {
       return &scratch(f.b + y * f.b_row + x * f.b_column, 0);

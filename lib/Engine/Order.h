@@ -61,6 +61,32 @@ private:
   std::map<std::pair<Space, int64_t>, Cells> spaces;
 };
 
+/// The tokens that wait between units while a program runs.
+class Counters {
+public:
+  /// A unit takes one of each unit in `waits`, or none if one lacks.
+  bool take(unsigned unit, uint8_t waits) {
+    for (unsigned from = 0; from < kUnits; ++from)
+      if (waits >> from & 1 && tokens[from][unit] == 0)
+        return false;
+    for (unsigned from = 0; from < kUnits; ++from)
+      tokens[from][unit] -= waits >> from & 1;
+    return true;
+  }
+  /// It gives one to each unit in `gives`, or none if one has `most`.
+  bool give(unsigned unit, uint8_t gives, int64_t most) {
+    for (unsigned to = 0; to < kUnits; ++to)
+      if (gives >> to & 1 && tokens[unit][to] == most)
+        return false;
+    for (unsigned to = 0; to < kUnits; ++to)
+      tokens[unit][to] += gives >> to & 1;
+    return true;
+  }
+
+private:
+  std::array<std::array<int64_t, kUnits>, kUnits> tokens = {};
+};
+
 /// When instructions begin and end, as far as tokens, units and the queue of
 /// weights say.
 class Order {

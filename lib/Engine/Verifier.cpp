@@ -236,7 +236,7 @@ private:
       int64_t blocks = 0; ///< that the first one still appends or takes
     };
     std::array<Running, kUnits> units;
-    std::array<std::array<int64_t, kUnits>, kUnits> tokens = {};
+    Counters tokens;
     int64_t queued = 0;
     size_t next = 1;
     auto step = [&](unsigned unit) {
@@ -249,11 +249,8 @@ private:
       const int64_t pushes = info.pushes(core, values);
       bool moves = false;
       if (!running.begun) {
-        for (unsigned from = 0; from < kUnits; ++from)
-          if (instruction.waits >> from & 1 && tokens[from][unit] == 0)
-            return false;
-        for (unsigned from = 0; from < kUnits; ++from)
-          tokens[from][unit] -= instruction.waits >> from & 1;
+        if (!tokens.take(unit, instruction.waits))
+          return false;
         running.begun = moves = true;
         running.blocks = pushes + info.pops(core, values);
       }
@@ -263,11 +260,8 @@ private:
       queued += pushes > 0 ? moved : -moved;
       if (running.blocks > 0)
         return moves || moved > 0;
-      for (unsigned to = 0; to < kUnits; ++to)
-        if (instruction.gives >> to & 1 && tokens[unit][to] == core.tokens)
-          return moves || moved > 0;
-      for (unsigned to = 0; to < kUnits; ++to)
-        tokens[unit][to] += instruction.gives >> to & 1;
+      if (!tokens.give(unit, instruction.gives, core.tokens))
+        return moves || moved > 0;
       running.begun = false;
       running.waiting.pop_front();
       return true;

@@ -95,17 +95,15 @@ std::vector<int> Request::tensorsOf(const NodeResult &node, bool inputs) const {
 /// A frame's datagrams.
 std::vector<Datagram> Request::cut(int tensor, const Wire &wire) const {
   std::vector<Datagram> all;
-  for (int64_t left = (problem.tensors[tensor].bits + 63) / 64; left > 0;
-       left -= wire.slotWords)
-    all.push_back({0, tensor, std::min(left, wire.slotWords)});
+  for (int64_t words : wire.datagramsOf(problem.tensors[tensor].bits))
+    all.push_back({0, tensor, words});
   return all;
 }
 
 /// When a datagram has been received completely.
 double Request::carry(int from, int to, const Datagram &datagram) {
   const Wire &wire = between(from, to);
-  double bits =
-      8 * double(datagram.words * 8 + wire.headerBytes + wire.overheadBytes);
+  const double bits = wire.bitsOf(datagram.words);
   Ports &out = portsOf(from), &in = portsOf(to);
   int lane = wire.isReliable() ? to : 0, back = wire.isReliable() ? from : 0;
   double outRate = wire.isReliable() ? wire.bitsPerS : out.bitsPerS;

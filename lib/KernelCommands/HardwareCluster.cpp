@@ -78,18 +78,16 @@ int64_t kernelcommands::mostNodes(const planbuild::Targets &targets,
                    goal ? goal->maxNodes : INT64_MAX});
 }
 
+static std::vector<int64_t> framesOf(const std::vector<BorderPort> &ports) {
+  std::vector<int64_t> bits;
+  for (const BorderPort &port : ports)
+    bits.push_back(frameBits(port));
+  return bits;
+}
+
 /// Seconds for which an element occupies a wire, in its busier direction.
 static double secondsOn(const explore::Wire &wire, const PlannedNode &node) {
-  double to = 0, from = 0;
-  for (const BorderPort &port : node.inputs) {
-    to += wire.secondsForFrame(frameBits(port));
-    from += wire.answerFor(frameBits(port));
-  }
-  for (const BorderPort &port : node.outputs) {
-    from += wire.secondsForFrame(frameBits(port));
-    to += wire.answerFor(frameBits(port));
-  }
-  return std::max(to, from);
+  return wire.busierSeconds(framesOf(node.inputs), framesOf(node.outputs));
 }
 
 /// Seconds for which an element occupies the byte streams of a node's endpoint.
@@ -139,25 +137,13 @@ int64_t kernelcommands::fewestNodes(const Plan &plan,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Payload words of the datagrams of a frame.
-std::vector<int64_t> datagramsOf(const explore::Wire &wire, int64_t bits) {
-  std::vector<int64_t> words;
-  for (int64_t left = llvm::divideCeil(bits, 64); left > 0;
-       left -= wire.slotWords)
-    words.push_back(std::min(left, wire.slotWords));
-  return words;
-}
-
 /// A datagram passes the slower end's wire.
 struct Carrier {
   const explore::Wire &wire;
   double sent = 0; ///< when the last one has left
 
   double carry(double ready, int64_t words) {
-    const double seconds =
-        8 * double(words * 8 + wire.headerBytes + wire.overheadBytes) /
-        wire.bitsPerS;
-    sent = std::max(sent, ready) + seconds;
+    sent = std::max(sent, ready) + wire.bitsOf(words) / wire.bitsPerS;
     return sent + wire.latencyS();
   }
 };
@@ -176,7 +162,7 @@ static double latencyOf(const PlannedNode &node,
   double entered = 0;
   int64_t beats = 0;
   for (const BorderPort &port : node.inputs) {
-    for (int64_t words : datagramsOf(slower, frameBits(port)))
+    for (int64_t words : slower.datagramsOf(frameBits(port)))
       entered = std::max(entered, there.carry(0, words)) +
                 double(linkStreamCycles(words, bits)) / hertz;
     beats = std::max(beats, port.beats());
@@ -192,7 +178,7 @@ static double latencyOf(const PlannedNode &node,
     const int64_t all = port.beats();
     int64_t words = 0;
     double stream = 0;
-    for (int64_t datagram : datagramsOf(slower, frameBits(port))) {
+    for (int64_t datagram : slower.datagramsOf(frameBits(port))) {
       words += datagram;
       const int64_t beat =
           std::min(all, int64_t(llvm::divideCeil(64 * words, bits)));

@@ -392,12 +392,13 @@ private:
   std::vector<Array> arrays;
 };
 
-/// Elements of frames through machine code.
+/// Elements of frames through machine code. Drivers may call it from several
+/// threads at once.
 class WordFunction {
 public:
   WordFunction(const Plan &plan, const gen::loops::KernelParts &parts,
                LoadedKernel code)
-      : plan(plan), inputs(parts.inputs), outputs(parts.outputs),
+      : plan(plan), emptyInputs(parts.inputs), emptyOutputs(parts.outputs),
         code(std::move(code)) {
     for (auto *ports :
          {&this->plan.nodes.front().inputs, &this->plan.nodes.front().outputs})
@@ -405,7 +406,8 @@ public:
         port.dataWidth = 8;
   }
   llvm::Error run(const std::vector<runtime::Bytes> &in,
-                  std::vector<runtime::Bytes> &out) {
+                  std::vector<runtime::Bytes> &out) const {
+    WordArrays inputs = emptyInputs, outputs = emptyOutputs;
     const PlannedKernel &kernel = *plan.kernel;
     const PlannedNode &node = plan.nodes.front();
     std::vector<Tensor> given, results;
@@ -450,7 +452,7 @@ public:
 
 private:
   Plan plan;
-  WordArrays inputs, outputs;
+  const WordArrays emptyInputs, emptyOutputs;
   LoadedKernel code;
 };
 } // namespace

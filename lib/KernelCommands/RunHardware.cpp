@@ -66,7 +66,12 @@ public:
           return std::move(error);
         continue;
       }
-      if (runtime::Status status = wait(); !status)
+      runtime::Status status = wait();
+      if (request.isCancelled && request.isCancelled()) {
+        result.isInterrupted = true;
+        break;
+      }
+      if (!status)
         return errorOf(driver, status);
       auto answer = read();
       if (!answer)
@@ -110,7 +115,7 @@ private:
       if (status.fault != runtime::Fault::TimeOut)
         return status;
       if (request.isCancelled && request.isCancelled())
-        return {runtime::Fault::TimeOut, "it was interrupted"};
+        return status;
       if (steady_clock::now() - begin > duration<double>(request.patienceS))
         return status;
     }
@@ -183,8 +188,11 @@ static llvm::Error runInto(const RunRequest &request,
     return driver.takeError();
   if (request.onBegin)
     request.onBegin();
-  if (runtime::Status status = (*driver)->open((*kernel)->design()); !status)
-    return errorOf(**driver, status);
+  if (runtime::Status status = (*driver)->open((*kernel)->design()); !status) {
+    result.isInterrupted = request.isCancelled && request.isCancelled();
+    return result.isInterrupted ? llvm::Error::success()
+                                : errorOf(**driver, status);
+  }
   constexpr int64_t kRoom = 64;
   if (runtime::Status status = (*driver)->allocate(
           size_t(request.outstanding ? request.outstanding : kRoom));
@@ -194,6 +202,8 @@ static llvm::Error runInto(const RunRequest &request,
   (*driver)->close();
   if (!answers)
     return answers.takeError();
+  if (result.isInterrupted)
+    return llvm::Error::success();
   result.compared = result.checked ? elements.frames : 0;
   if (llvm::Error error = (*kernel)->give(*answers, data, elements))
     return error;

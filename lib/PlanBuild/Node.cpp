@@ -93,6 +93,7 @@ void shareFiles(PlannedNode &replica, const PlannedNode &owner) {
   replica.top = owner.top;
   replica.nodeTop = owner.nodeTop;
   replica.rtl = owner.rtl;
+  replica.modules = owner.modules;
   replica.registerPorts = owner.registerPorts;
   replica.linkPorts = owner.linkPorts;
   replica.simulationModels = owner.simulationModels;

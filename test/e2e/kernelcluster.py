@@ -67,6 +67,10 @@ def kernel_cluster(suite):
         simulated(suite, name, package, plan)
 
 
+def near_lut(part):
+    return is_near(part["measured"]["lut"], part["predicted"]["lut"], 0.15)
+
+
 def same(folder, other):
     a, b = kernels.files_of(folder), kernels.files_of(other)
     return {name for name in {*a, *b} if a.get(name) != b.get(name)}
@@ -115,6 +119,15 @@ def kernel_drivers(suite):
             check(f"udp, {engine}", suite.run(
                 "run", *common, "--output", output, *nodes.at(places)), output)
 
+    # Each node's design is complete: synthesis reads it.
+    pooling, _ = package_of(suite, kernels.EXAMPLES / "pooling.cfd",
+                            "pooling", *formats)
+    result = suite.run("synth", pooling, "--json")
+    parts = (result.json or {}).get("nodes") or []
+    suite.check(result.status == 0 and parts and
+                all(near_lut(part) for part in parts),
+                f"synth: {parts} {result.message[-300:]}", result.command)
+
     # In phases, and by its plan.
     other = suite.work / "again.rhz"
     result = suite.run("compile", kernel, *formats, "--cluster", CLUSTER,
@@ -148,6 +161,10 @@ def kernel_drivers(suite):
               package), "one device"),
             (("simulate", package), "--level cluster"),
             (("simulate", single, "--level", "cluster"), "no links"),
+            (("simulate", package, "--level", "cluster", "--stalls-in", 30),
+             "links make nodes wait"),
+            (("simulate", package, "--level", "cluster", "--four-state"),
+             "--level cluster"),
             (("run", single, "--driver", "udp"), "no links"),
             (("run", single, "--driver", "uart"), "has the drivers")):
         result = suite.run(*words)

@@ -146,17 +146,31 @@ static int runSimulate(SimulateRequest request, bool json) {
   return good ? 0 : 1;
 }
 
-/// Refuses options of links where there are none.
-static void checkLinkOptions(const CLI::App &command, Level level) {
-  if (level != Level::Cluster)
-    for (const char *name :
-         {"--loss", "--reorder", "--reorder-delay-us", "--hostfile"})
+/// Refuses options that mean nothing at a level.
+static void checkLevelOptions(const CLI::App &command, Level level) {
+  auto refuse = [&](std::initializer_list<const char *> names,
+                    const char *why) {
+    for (const char *name : names)
       if (command.count(name))
-        throw CLI::ValidationError(name, "only with --level cluster are "
-                                         "datagrams sent");
+        throw CLI::ValidationError(name, why);
+  };
+  if (level != Level::Cluster)
+    refuse({"--loss", "--reorder", "--reorder-delay-us", "--hostfile"},
+           "only with --level cluster are datagrams sent");
   if (command.count("--reorder-delay-us") && !command.count("--reorder"))
     throw CLI::ValidationError("--reorder-delay-us",
                                "no datagram is delayed without --reorder");
+  if (level == Level::Functional || level == Level::Cluster)
+    refuse({"--trace"}, "there are signals at the levels rtl, board, netlist "
+                        "and bitstream only");
+  if (level == Level::Functional)
+    refuse({"--stalls-in", "--stalls-out", "--four-state"},
+           "nothing waits and nothing is unknown at --level functional; leave "
+           "it out, or take --level rtl");
+  if (level == Level::Cluster)
+    refuse({"--stalls-in", "--stalls-out", "--four-state", "--memory-error"},
+           "at --level cluster links make nodes wait, and Verilator simulates "
+           "them; leave it out, or take --level rtl");
 }
 
 void cli::addSimulate(CLI::App &app, Run &run) {
@@ -259,7 +273,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       if (!isCluster && options->request.level != Level::Rtl)
         throw CLI::ValidationError("--level", "of a kernel's package there are "
                                               "only rtl and cluster");
-      checkLinkOptions(*command, options->request.level);
+      checkLevelOptions(*command, options->request.level);
       HardwareRunRequest kernel;
       if (isCluster) {
         kernel.cluster.emplace();
@@ -299,20 +313,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                                  "a kernel's file is computed on the CPU: "
                                  "--level functional; the RTL is in the "
                                  "package that 'compile --device' writes");
-    if (command->count("--trace") &&
-        (options->request.level == Level::Functional ||
-         options->request.level == Level::Cluster))
-      throw CLI::ValidationError(
-          "--trace", "there are signals at the levels rtl, board, netlist and "
-                     "bitstream only");
-    const Level level = options->request.level;
-    checkLinkOptions(*command, level);
-    if (level == Level::Functional)
-      for (const char *name : {"--stalls-in", "--stalls-out", "--four-state"})
-        if (command->count(name))
-          throw CLI::ValidationError(name, "nothing waits and nothing is "
-                                           "unknown at --level functional; "
-                                           "leave it out, or take --level rtl");
+    checkLevelOptions(*command, options->request.level);
     options->request.inputs = dataOf(options->inputs, options->how);
     if (isKernel) {
       KernelRunRequest kernel;

@@ -19,6 +19,27 @@ double Wire::answerFor(int64_t bits) const {
   return gen::linkAckBytesPerFrame(*this, bits) * 8 / bitsPerS;
 }
 
+std::vector<int64_t> Wire::datagramsOf(int64_t bits) const {
+  std::vector<int64_t> words;
+  for (int64_t left = (bits + 63) / 64; left > 0; left -= slotWords)
+    words.push_back(std::min(left, slotWords));
+  return words;
+}
+
+double Wire::busierSeconds(const std::vector<int64_t> &there,
+                           const std::vector<int64_t> &back) const {
+  double out = 0, in = 0;
+  for (int64_t bits : there) {
+    out += secondsForFrame(bits);
+    in += answerFor(bits);
+  }
+  for (int64_t bits : back) {
+    in += secondsForFrame(bits);
+    out += answerFor(bits);
+  }
+  return std::max(in, out);
+}
+
 double Wire::cyclesFor(int64_t bits, int64_t streamBits) const {
   auto words = double((bits + 63) / 64);
   // A datagram's beats, those of its header and the gap to the next.
@@ -37,21 +58,14 @@ int64_t Solution::nodes() const {
 double hostSeconds(const Problem &problem) {
   if (!problem.hostWire)
     return 0;
-  const Wire &wire = *problem.hostWire;
-  double in = 0, out = 0;
+  std::vector<int64_t> there, back;
   for (const Tensor &tensor : problem.tensors) {
-    double once = wire.secondsForFrame(tensor.bits);
-    double answer = wire.answerFor(tensor.bits);
-    if (tensor.producer < 0) {
-      out += once;
-      in += answer;
-    }
-    if (tensor.toHost) {
-      in += once;
-      out += answer;
-    }
+    if (tensor.producer < 0)
+      there.push_back(tensor.bits);
+    if (tensor.toHost)
+      back.push_back(tensor.bits);
   }
-  return std::max(in, out);
+  return problem.hostWire->busierSeconds(there, back);
 }
 
 std::pair<size_t, double> scarcest(const Resources &need,

@@ -113,6 +113,16 @@ struct Wire : Medium {
   /// Seconds for which the acknowledgements of such a frame occupy the return
   /// path.
   double answerFor(int64_t bits) const;
+  /// Payload words of the datagrams of a frame.
+  std::vector<int64_t> datagramsOf(int64_t bits) const;
+  /// Bits of a datagram with so many payload words on the medium.
+  double bitsOf(int64_t words) const {
+    return 8 * double(words * 8 + headerBytes + overheadBytes);
+  }
+  /// Seconds for which frames of these sizes there, and of those back, occupy
+  /// the medium with their acknowledgements, in its busier direction.
+  double busierSeconds(const std::vector<int64_t> &there,
+                       const std::vector<int64_t> &back) const;
   /// Cycles for which it occupies an endpoint's byte stream, averaged over
   /// frames that share datagrams.
   double cyclesFor(int64_t bits, int64_t streamBits) const;
