@@ -214,8 +214,10 @@ static int64_t firingsOf(const Result &result, bool ofSimulated = false) {
 static constexpr int64_t kLong = 20'000'000, kVeryLong = 10 * kLong;
 
 bool Explorer::isTimed(const Built &built) const {
-  return built.holds || buildsNearest ||
-         built.firings < (problem().places.size() > 1 ? kVeryLong : kLong);
+  // What never ran on several devices may fit.
+  const int64_t most =
+      built.isSized || problem().places.size() == 1 ? kLong : kVeryLong;
+  return built.holds || buildsNearest || built.firings < most;
 }
 
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
@@ -224,9 +226,9 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
   // those with many, and none beyond what takes too long in all.
   constexpr int kAttempts = 12, kFewestRuns = 3;
   constexpr int64_t kFirings = 250'000'000, kMostFirings = 800'000'000;
-  // To solve for several devices takes as long.
+  // To solve for several devices takes as long as half of these.
   const int64_t most =
-      problem().places.size() > 1 ? kMostFirings / 2 : kMostFirings;
+      problem().places.size() > 1 ? kMostFirings / 4 : kMostFirings;
   int64_t spent = 0; // here
   int runs = 0;
   std::optional<Built> last;
@@ -265,7 +267,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                    });
     const int64_t firings = firingsOf(*result);
     last = Built{std::move(*proposal), std::move(*result), fits && isSized,
-                 firings};
+                 isSized, firings};
     spent += simulated;
     spentInAll.firings += simulated;
     runs += simulated > 0;
@@ -310,7 +312,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       return failure();
     if (!*built)
       continue;
-    auto &[proposal, result, holds, firings] = **built;
+    auto &[proposal, result, holds, isSized, firings] = **built;
     // A plan with fewer devices is valid for more: so many are not worse.
     if (int64_t nodes = proposal.solution.nodes(); !holds && nodes > 1) {
       Limits fewer = limits;
@@ -327,10 +329,12 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       erase(*other);
       taken.reset();
     }
-    if (!isTimed(**built))
+    if (!isTimed(**built)) {
       outlineTiming(posed, proposal, result);
-    else if (failed(addTiming(posed, proposal, result)))
+      result.fits = false; // with its FIFOs
+    } else if (failed(addTiming(posed, proposal, result))) {
       return failure();
+    }
     result.limit = limitAt(proposal.solution.seconds * (1 - 1e-9), limits);
     result.meetsGoal = holds;
     if (holds)
@@ -405,7 +409,7 @@ FailureOr<Result> Explorer::realizeWithin(double target, Limits limits) {
       limit = limitAt(seconds, limits);
       break;
     }
-    auto &[proposal, result, holds, firings] = **built;
+    auto &[proposal, result, holds, isSized, firings] = **built;
     if (holds) {
       if (failed(addTiming(posed, proposal, result)))
         return failure();
@@ -684,7 +688,7 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     result->limit.stage = result->bottleneck.node;
     result->limit.seconds = result->seconds;
   }
-  result->fits = holds(*result);
+  result->fits &= holds(*result);
   result->bound = INFINITY;
   for (const Problem &problem : posed.problems)
     result->bound = std::min(result->bound, lowerBound(problem));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "Realize.h"
+#include "rhizome/Explore/Solver/Layout.h"
 
 namespace rhizome::explore {
 /// The solver's prediction for a goal, before anything is built.
@@ -12,22 +13,33 @@ struct Prospect {
   int64_t nodes = 0;
 };
 
-/// What an exploration has taken so far.
+/// What an exploration has taken so far, and what it knows from then.
 struct Spent {
   int64_t firings = 0; ///< of the frames that were simulated to size plans
+  std::shared_ptr<Layouts> layouts = std::make_shared<Layouts>();
 };
 
 class Explorer {
 public:
   Explorer(mlir::func::FuncOp network, const Cluster &cluster,
            const Steering &steering, OfferCache &cache, Spent &spent)
-      : posed(network, cluster, steering, cache), spentInAll(spent) {}
+      : posed(network, cluster, steering, cache), spentInAll(spent) {
+    for (Problem &problem : posed.problems)
+      problem.layouts = spent.layouts;
+  }
 
   Prospect prospect(const Goal &goal);
   /// Whether a single device may need less than that many seconds per frame.
   bool mayFallBelow(double seconds) {
     return std::isinf(seconds) || problem().places.size() > 1 ||
            within(seconds * (1 - 1e-6), {});
+  }
+  /// Whether the solver finds a plan for the goal that takes no more seconds
+  /// per frame: one question instead of the search for the least time.
+  bool isWithin(double seconds, const Goal &goal) {
+    Limits limits;
+    limits.maxNodes = goal.maxNodes;
+    return within(seconds, limits).has_value();
   }
   /// Whether pins match nothing.
   bool isRefused() const { return !posed.menu.refused().empty(); }
@@ -59,9 +71,9 @@ private:
   /// A proposal, built.
   struct Built {
     Proposal proposal;
-    Result result; ///< without timing
-    bool holds = false;
-    int64_t firings = 0; ///< of a frame
+    Result result;                       ///< without timing
+    bool holds = false, isSized = false; ///< its frames were simulated
+    int64_t firings = 0;                 ///< of a frame
   };
   /// Whether its frames are simulated: not those of a plan that does not fit
   /// and takes long.

@@ -96,11 +96,11 @@ Sharing::~Sharing() = default;
 
 Explorer &Sharing::whole() {
   if (!unsplit)
-    unsplit = variant({}, /*solves=*/false);
+    unsplit = variant({});
   return *unsplit->explorer;
 }
 
-Sharing::Handle Sharing::variant(const Parts &parts, bool solves) {
+Sharing::Handle Sharing::variant(const Parts &parts) {
   auto v = std::make_unique<Variant>();
   v->network = v->function = network;
   v->parts = parts;
@@ -119,8 +119,6 @@ Sharing::Handle Sharing::variant(const Parts &parts, bool solves) {
   }
   v->explorer =
       std::make_unique<Explorer>(v->function, cluster, steering, cache, spent);
-  if (solves)
-    v->prospect = v->explorer->prospect(goal);
   return v;
 }
 
@@ -147,7 +145,7 @@ Sharing::Handle Sharing::necessary() {
   double target = std::min(goal.mostSeconds(), 1e30); // as slow as allowed
   Handle v;
   for (Parts parts;;) {
-    v = variant(parts, /*solves=*/false);
+    v = variant(parts);
     const Problem &problem = v->explorer->problem();
     Parts next = parts;
     for (int s = 0; s < int(problem.stages.size()); ++s) {
@@ -174,10 +172,15 @@ Sharing::Handle Sharing::necessary() {
   return v;
 }
 
+/// What a better plan falls below.
+static double mostOfBetter(const Prospect &prospect) {
+  return prospect.seconds * (1 - 1e-6);
+}
+
 static bool isBetter(const Prospect &a, const Prospect &b) {
   if (a.meets != b.meets)
     return a.meets;
-  return a.seconds < b.seconds * (1 - 1e-6);
+  return a.seconds < mostOfBetter(b);
 }
 
 /// Whether splitting more than necessary may help.
@@ -227,6 +230,9 @@ Sharing::Handle Sharing::climb(Handle best) {
         Parts parts = best->parts;
         parts[at] = count;
         Handle tries = variant(parts);
+        if (!tries->explorer->isWithin(mostOfBetter(best->prospect), goal))
+          continue;
+        tries->prospect = tries->explorer->prospect(goal);
         if (isBetter(tries->prospect, best->prospect))
           better = std::move(tries);
       }
@@ -300,7 +306,7 @@ FailureOr<Result> Sharing::run() {
   if (result->meetsGoal && result->fits)
     return result;
   // The built plan was worse than predicted.
-  auto whole = variant({}, /*solves=*/false)->explorer->run(goal);
+  auto whole = variant({})->explorer->run(goal);
   if (failed(whole))
     return failure();
   keepBetter(*result, std::move(*whole), goal);

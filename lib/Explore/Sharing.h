@@ -45,7 +45,7 @@ private:
   Handle unsplit;                     ///< if it is known
   Handle chosen;                      ///< the splits that `run` takes, if known
 
-  Handle variant(const Parts &parts, bool solves = true);
+  Handle variant(const Parts &parts);
   /// The network's operation that a variant's operation is, or is a part of, if
   /// it may be split.
   std::optional<size_t> originOf(const Variant &v, int stage) const;

@@ -2,6 +2,7 @@
 // Layouts by search: what is missing on all dies together falls with every
 // step, then the number of wires.
 #include "rhizome/Explore/Solver/Layout.h"
+#include "llvm/Support/xxhash.h"
 #include <algorithm>
 #include <cmath>
 
@@ -342,4 +343,66 @@ LaidOut Search::descend() {
 } // namespace
 
 LaidOut layOut(const Layout &layout) { return Search(layout).descend(); }
+
+namespace {
+/// Everything that a layout depends on, in bytes.
+class Bytes {
+public:
+  template <typename T> void add(const T &value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto *from = reinterpret_cast<const uint8_t *>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(T));
+  }
+  void add(const Cost &cost) {
+    add(cost.resources.amount);
+    add(cost.lutVariance);
+    add(cost.ffVariance);
+  }
+  template <typename T> void addAll(const std::vector<T> &values) {
+    add(values.size());
+    for (const T &value : values)
+      add(value);
+  }
+  std::pair<uint64_t, uint64_t> hash() const {
+    const llvm::XXH128_hash_t hash = llvm::xxh3_128bits(bytes);
+    return {hash.low64, hash.high64};
+  }
+
+private:
+  std::vector<uint8_t> bytes;
+};
+} // namespace
+
+LaidOut Layouts::of(const Layout &layout) {
+  Bytes bytes;
+  bytes.add(layout.items.size());
+  for (const Layout::Item &item : layout.items) {
+    bytes.add(item.cost);
+    bytes.add(item.die);
+  }
+  bytes.add(layout.streams.size());
+  for (const Layout::Stream &stream : layout.streams) {
+    bytes.add(stream.from);
+    bytes.addAll(stream.to);
+    bytes.add(stream.wires);
+    bytes.add(stream.crossing);
+  }
+  bytes.add(layout.room.size());
+  for (const Resources &room : layout.room)
+    bytes.add(room.amount);
+  bytes.add(layout.wires);
+  bytes.add(layout.border);
+  bytes.add(layout.share);
+  bytes.add(layout.errorBars);
+  bytes.addAll(layout.first);
+  const auto hash = bytes.hash();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (auto found = known.find(hash); found != known.end())
+      return found->second;
+  }
+  LaidOut on = layOut(layout);
+  std::lock_guard<std::mutex> lock(mutex);
+  return known.try_emplace(hash, std::move(on)).first->second;
+}
 } // namespace rhizome::explore

@@ -125,7 +125,8 @@ LaidOut layOutRun(const RunGlue &glue, llvm::ArrayRef<Placed> stages,
     const int fixed = layout.items[itemOf[s]].die;
     layout.first[itemOf[s]] = fixed >= 0 ? fixed : first[s];
   }
-  LaidOut on = layOut(layout);
+  const auto &known = glue.problem.layouts;
+  LaidOut on = known ? known->of(layout) : layOut(layout);
   std::vector<int> dies;
   for (int item : itemOf)
     dies.push_back(on.dies[item]);

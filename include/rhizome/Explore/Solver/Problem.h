@@ -10,11 +10,14 @@
 #include "rhizome/Explore/Solver/Limit.h"
 #include "rhizome/Support/Medium.h"
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace rhizome::explore {
+class Layouts;
+
 /// Resources, and the errors of LUTs and FFs: variances add up.
 struct Cost {
   gen::Resources resources;
@@ -212,6 +215,8 @@ struct Problem {
   bool isChain = false;
   bool mayReplicate = true;
   Glue *glue = nullptr;
+  /// What is known of layouts on dies, if anything is kept.
+  std::shared_ptr<Layouts> layouts;
 };
 
 /// Topological orders in which runs may be cut, the problem's own first, as
