@@ -92,7 +92,8 @@ static bool isNaN(int64_t word, const numeric::Format &format) {
 
 /// Counts words that differ, and names the first.
 static void compare(const PlannedKernel &kernel, const Words &want,
-                    const Words &got, HardwareRunResult &result) {
+                    const Words &got, int64_t first,
+                    HardwareRunResult &result) {
   for (size_t f = 0; f < want.size(); ++f)
     for (auto [t, tensor] : llvm::enumerate(kernel.outputs))
       for (size_t k = 0; k < want[f][t].size(); ++k) {
@@ -104,7 +105,7 @@ static void compare(const PlannedKernel &kernel, const Words &want,
         result.firstMismatch = llvm::formatv(
             "element {0} of '{1}' of frame {2} has the bits {3:x}, the "
             "evaluator {4:x}",
-            k, tensor.name, f, uint64_t(is), uint64_t(should));
+            k, tensor.name, first + int64_t(f), uint64_t(is), uint64_t(should));
       }
 }
 
@@ -137,28 +138,79 @@ KernelWords::open(const Package &package, const KernelOptions &options) {
   return out;
 }
 
-llvm::Error KernelWords::read(const KernelRunRequest &request, bool check,
-                              HardwareRunResult &result) {
-  auto values = inputsOf(request, kernel.signature,
-                         formatsOfInputs(kernel.formats.func), result.frames);
-  if (!values)
-    return ofKind(Failure::Kind::Input, values.takeError());
-  result.isSingle = areSingle(request, *values);
+/// Elements whose random inputs are drawn at once.
+static constexpr int64_t kDrawn = 1024;
+
+llvm::Error KernelWords::begin(const KernelRunRequest &asked, bool check,
+                               HardwareRunResult &result) {
+  request = asked;
+  isChecked = check;
+  count = request.frames ? request.frames : 1;
+  if (llvm::Error error = draw())
+    return error;
+  if (!request.inputs.empty())
+    count = valueCount;
+  result.frames = count;
+  result.isSingle = areSingle(request, values);
   for (size_t t : outputOrder())
     result.outputs.push_back(planned().outputs[t].name);
-  if (llvm::Error error =
-          keepResidents(planned(), *values, !request.inputs.empty()))
-    return error;
-  isChecked = check;
-  return check ? evaluate(*values, result.frames)
-               : convert(*values, result.frames);
+  if (request.outputs.size() > planned().outputs.size())
+    return ofKind(
+        Failure::Kind::Usage,
+        textError("the kernel has " + llvm::Twine(planned().outputs.size()) +
+                  " outputs, not " + llvm::Twine(request.outputs.size())));
+  return llvm::Error::success();
+}
+
+/// The values of all elements from files, or the next random ones, of a seed of
+/// their own: nobody has to draw what comes before.
+llvm::Error KernelWords::draw() {
+  KernelRunRequest some = request;
+  if (request.inputs.empty()) {
+    firstValue = following;
+    some.frames = std::min(kDrawn, count - following);
+    some.seed += uint64_t(following / kDrawn) * 0x9e3779b97f4a7c15;
+  }
+  auto read = inputsOf(some, kernel.signature,
+                       formatsOfInputs(kernel.formats.func), valueCount);
+  if (!read)
+    return ofKind(Failure::Kind::Input, read.takeError());
+  values = std::move(*read);
+  return keepResidents(planned(), values, !request.inputs.empty());
+}
+
+int64_t KernelWords::someElements() const {
+  constexpr int64_t kWords = 20'000; // some hundredths of a second
+  int64_t words = 1;
+  for (auto *tensors : {&planned().inputs, &planned().outputs})
+    for (const PlannedTensor &tensor : *tensors)
+      words += tensor.words();
+  const int64_t lanes = planned().lanes;
+  const int64_t some = std::clamp<int64_t>(kWords / words, 1, kDrawn);
+  return std::max<int64_t>(1, some / lanes) * lanes;
+}
+
+llvm::Expected<Elements>
+KernelWords::next(int64_t most, const std::function<bool()> &isCancelled) {
+  Elements elements;
+  elements.first = following;
+  const int64_t end = std::min(count, following + most);
+  if (llvm::Error error = isChecked ? evaluate(elements, end, isCancelled)
+                                    : convert(elements, end, isCancelled))
+    return std::move(error);
+  return elements;
 }
 
 //===----------------------------------------------------------------------===//
 // The evaluator
 //===----------------------------------------------------------------------===//
 
-llvm::Error KernelWords::evaluate(const InputValues &values, int64_t elements) {
+std::vector<Tensor> KernelWords::argumentsAt(int64_t element) const {
+  return argumentsOf(kernel.signature, values, element - firstValue);
+}
+
+llvm::Error KernelWords::evaluate(Elements &elements, int64_t end,
+                                  const std::function<bool()> &isCancelled) {
   llvm::DenseMap<Operation *, Operation *> onIntegers;
   for (auto [on, in] : matchingFormats(kernel))
     onIntegers[in] = on;
@@ -169,9 +221,11 @@ llvm::Error KernelWords::evaluate(const InputValues &values, int64_t elements) {
                                     return success();
                                   });
   Interpreter interpreter(kernel.formats.func);
-  for (int64_t f = 0; f < elements; ++f) {
-    const std::vector<Tensor> arguments =
-        argumentsOf(kernel.signature, values, f);
+  for (; following < end && !(isCancelled && isCancelled()); ++following) {
+    if (following - firstValue == valueCount)
+      if (llvm::Error error = draw())
+        return error;
+    const std::vector<Tensor> arguments = argumentsAt(following);
     llvm::DenseMap<Value, std::vector<Bits>> patterns;
     for (auto [v, argument] :
          llvm::zip_equal(kernel.integers.getArguments(), arguments))
@@ -184,18 +238,21 @@ llvm::Error KernelWords::evaluate(const InputValues &values, int64_t elements) {
         });
     if (failed(ran))
       return textError("the evaluator cannot run this kernel:" + problem);
-    inputs.push_back(wordsOf(parts.inputs, patterns, planned().inputs));
-    outputs.push_back(wordsOf(parts.outputs, patterns, planned().outputs));
+    elements.inputs.push_back(
+        wordsOf(parts.inputs, patterns, planned().inputs));
+    elements.outputs.push_back(
+        wordsOf(parts.outputs, patterns, planned().outputs));
   }
   return llvm::Error::success();
 }
 
-llvm::Error KernelWords::convert(const InputValues &values, int64_t elements) {
-  // The kernel cut off behind the unit's inputs.
+func::FuncOp KernelWords::cutOff() {
+  if (converter)
+    return *converter->getOps<func::FuncOp>().begin();
   IRMapping mapping;
-  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.integers.getLoc());
+  converter = ModuleOp::create(kernel.integers.getLoc());
   auto cut = cast<func::FuncOp>(kernel.formats.func->clone(mapping));
-  module->push_back(cut);
+  converter->push_back(cut);
   auto matching = matchingFormats(kernel);
   SmallVector<Value> border;
   for (Value v : parts.inputs)
@@ -216,15 +273,24 @@ llvm::Error KernelWords::convert(const InputValues &values, int64_t elements) {
   for (Operation *op : llvm::reverse(all))
     if (op->use_empty())
       op->erase();
-  Interpreter interpreter(cut);
-  for (int64_t f = 0; f < elements; ++f) {
-    auto ran = interpreter.run(argumentsOf(kernel.signature, values, f));
+  return cut;
+}
+
+llvm::Error KernelWords::convert(Elements &elements, int64_t end,
+                                 const std::function<bool()> &isCancelled) {
+  Interpreter interpreter(cutOff());
+  for (; following < end && !(isCancelled && isCancelled()); ++following) {
+    if (following - firstValue == valueCount)
+      if (llvm::Error error = draw())
+        return error;
+    auto ran = interpreter.run(argumentsAt(following));
     if (failed(ran))
       return textError("the evaluator cannot convert this kernel's inputs");
     llvm::DenseMap<Value, std::vector<Bits>> patterns;
     for (auto [v, tensor] : llvm::zip_equal(parts.inputs, *ran))
       patterns[v] = patternsOf(tensor);
-    inputs.push_back(wordsOf(parts.inputs, patterns, planned().inputs));
+    elements.inputs.push_back(
+        wordsOf(parts.inputs, patterns, planned().inputs));
   }
   return llvm::Error::success();
 }
@@ -233,43 +299,41 @@ llvm::Error KernelWords::convert(const InputValues &values, int64_t elements) {
 // Frames
 //===----------------------------------------------------------------------===//
 
-Frames KernelWords::frames() const {
+Frames KernelWords::framesOf(const Elements &elements) const {
   Frames frames;
-  const auto elements = inputs.size(), lanes = size_t(planned().lanes);
-  for (size_t first = 0; first < elements; first += lanes) {
+  const Words &inputs = elements.inputs;
+  const auto count = inputs.size(), lanes = size_t(planned().lanes);
+  for (size_t first = 0; first < count; first += lanes) {
     frames.emplace_back();
     for (const BorderPort &port : node().inputs) {
       const PortLayout layout =
           layoutOf(planned(), planned().inputs, port.port);
       std::vector<int64_t> words(size_t(port.elements()));
       for (int64_t lane = 0; lane < layout.lanes; ++lane) {
-        const auto &tensors =
-            inputs[std::min(first + size_t(lane), elements - 1)];
+        const auto &tensors = inputs[std::min(first + size_t(lane), count - 1)];
         for (auto [at, t] : llvm::enumerate(layout.tensors))
           for (auto [k, word] : llvm::enumerate(tensors[t]))
             words[layout.wordAt(at, lane, int64_t(k))] =
                 inPort(word, port.element.width());
       }
-      const auto count = int64_t(words.size());
-      frames.back().push_back(Tensor::ofInts({count}, std::move(words)));
+      const auto size = int64_t(words.size());
+      frames.back().push_back(Tensor::ofInts({size}, std::move(words)));
     }
   }
   return frames;
 }
 
-int64_t KernelWords::repeated() const {
-  const auto lanes = size_t(planned().lanes);
-  return int64_t(llvm::divideCeil(inputs.size(), lanes) * lanes -
-                 inputs.size());
+int64_t KernelWords::repeatedIn(const Elements &elements) const {
+  const auto lanes = size_t(planned().lanes), count = elements.inputs.size();
+  return int64_t(llvm::divideCeil(count, lanes) * lanes - count);
 }
 
-llvm::Error KernelWords::give(const Frames &frames,
-                              const KernelRunRequest &request,
-                              HardwareRunResult &result) {
-  const auto elements = inputs.size(), lanes = size_t(planned().lanes);
-  Words got(elements,
-            std::vector<std::vector<int64_t>>(planned().outputs.size()));
-  for (size_t e = 0; e < elements; ++e)
+int64_t KernelWords::judge(Elements elements, const Frames &frames,
+                           HardwareRunResult &result) {
+  const auto lanes = size_t(planned().lanes);
+  const size_t count = std::min(elements.inputs.size(), frames.size() * lanes);
+  Words got(count, std::vector<std::vector<int64_t>>(planned().outputs.size()));
+  for (size_t e = 0; e < count; ++e)
     for (auto [port, words] :
          llvm::zip_equal(node().outputs, frames[e / lanes])) {
       const PortLayout layout =
@@ -280,12 +344,16 @@ llvm::Error KernelWords::give(const Frames &frames,
               words.ints[layout.wordAt(at, int64_t(e % lanes), k)]);
       if (isChecked)
         for (size_t t : layout.tensors)
-          for (int64_t &word : outputs[e][t])
+          for (int64_t &word : elements.outputs[e][t])
             word = inPort(word, port.element.width());
     }
-  if (isChecked)
-    compare(planned(), outputs, got, result);
-  return write(request, got);
+  if (isChecked) {
+    elements.outputs.resize(count);
+    compare(planned(), elements.outputs, got, elements.first, result);
+  }
+  if (!request.outputs.empty())
+    llvm::move(got, std::back_inserter(kept));
+  return int64_t(count);
 }
 
 std::vector<size_t> KernelWords::outputOrder() const {
@@ -300,21 +368,15 @@ std::vector<size_t> KernelWords::outputOrder() const {
   return order;
 }
 
-llvm::Error KernelWords::write(const KernelRunRequest &request,
-                               const Words &got) const {
-  if (request.outputs.size() > planned().outputs.size())
-    return ofKind(
-        Failure::Kind::Usage,
-        textError("the kernel has " + llvm::Twine(planned().outputs.size()) +
-                  " outputs, not " + llvm::Twine(request.outputs.size())));
+llvm::Error KernelWords::write() const {
   for (auto [t, path] : llvm::zip(outputOrder(), request.outputs)) {
     const PlannedTensor &tensor = planned().outputs[t];
     std::vector<Bits> patterns;
-    for (const auto &element : got)
+    for (const auto &element : kept)
       for (int64_t word : element[t])
         patterns.push_back(patternOf(word, tensor.format));
     std::vector<int64_t> shape = tensor.shape;
-    shape.insert(shape.begin(), int64_t(got.size()));
+    shape.insert(shape.begin(), int64_t(kept.size()));
     if (llvm::Error error = writeNpy(
             path, shape, doublesOf(ofPatterns(shape, patterns, tensor.format))))
       return error;

@@ -7,6 +7,7 @@
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Failures.h"
 #include <deque>
+#include <future>
 
 using namespace rhizome;
 using namespace rhizome::deploy;
@@ -48,52 +49,154 @@ static llvm::Error checkDriver(const Plan &plan, DriverKind kind) {
 }
 
 namespace {
+/// The frames of a run and what they should give. A thread prepares the next
+/// ones, so that a long run needs neither time before its first frame nor much
+/// memory.
+class Feed {
+public:
+  Feed(KernelWords &kernel, std::function<bool()> isCancelled)
+      : kernel(kernel), isCancelled(std::move(isCancelled)) {
+    prepare();
+  }
+  /// The next frame; null if none is ready.
+  llvm::Expected<const std::vector<Tensor> *> next() {
+    if (batches.empty() || launched == batches.back().frames.size())
+      if (llvm::Error error = take())
+        return std::move(error);
+    if (batches.empty() || launched == batches.back().frames.size())
+      return nullptr;
+    return &batches.back().frames[launched++];
+  }
+  /// Whether every frame was answered.
+  bool isDone() const { return batches.empty() && !coming.valid(); }
+  /// Until something may be ready.
+  void wait(std::chrono::milliseconds time) {
+    if (coming.valid())
+      coming.wait_for(time);
+  }
+  /// The answer to the oldest frame.
+  void answer(std::vector<Tensor> outputs, HardwareRunResult &result) {
+    Batch &batch = batches.front();
+    batch.answers.push_back(std::move(outputs));
+    if (batch.answers.size() == batch.frames.size())
+      judge(result);
+  }
+  /// What was answered of a run that ends early.
+  void judgeRest(HardwareRunResult &result) {
+    if (!batches.empty())
+      judge(result);
+  }
+  int64_t judged() const { return count; }
+
+private:
+  struct Batch {
+    Elements elements;
+    Frames frames, answers;
+  };
+  KernelWords &kernel;
+  std::function<bool()> isCancelled;
+  std::deque<Batch> batches; ///< all frames of the first ones are on their way
+  size_t launched = 0;       ///< of the last one
+  int64_t count = 0;         ///< elements that were judged
+  std::future<llvm::Expected<Elements>> coming;
+
+  void prepare() {
+    if (kernel.hasMore())
+      coming = std::async(std::launch::async, [this] {
+        return kernel.next(kernel.someElements(), isCancelled);
+      });
+  }
+  llvm::Error take() {
+    if (!coming.valid() ||
+        coming.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      return llvm::Error::success();
+    llvm::Expected<Elements> elements = coming.get();
+    if (!elements)
+      return elements.takeError();
+    Frames frames = kernel.framesOf(*elements);
+    prepare();
+    launched = 0;
+    if (!frames.empty())
+      batches.push_back({std::move(*elements), std::move(frames), {}});
+    return llvm::Error::success();
+  }
+  void judge(HardwareRunResult &result) {
+    Batch batch = std::move(batches.front());
+    batches.pop_front();
+    count += kernel.judge(std::move(batch.elements), batch.answers, result);
+  }
+};
+
 /// Elements on their way through a driver.
 class Runner {
 public:
   Runner(const RunRequest &request, runtime::Driver &driver,
          const KernelWords &kernel, RunResult &result)
       : request(request), driver(driver), inputs(kernel.inputPorts()),
-        outputs(kernel.outputPorts()), result(result) {}
+        outputs(kernel.outputPorts()), lanes(kernel.planned().lanes),
+        result(result) {}
 
-  llvm::Expected<Frames> run(const Frames &frames) {
-    const auto begin = std::chrono::steady_clock::now();
+  /// Frames until all are answered, or it is cancelled.
+  llvm::Error run(Feed &feed, HardwareRunResult &elements) {
+    using namespace std::chrono;
+    const auto begin = steady_clock::now();
     const size_t room = driver.room();
-    Frames answers;
-    for (size_t next = 0; answers.size() < frames.size();) {
-      if (next < frames.size() && driver.onTheirWay() < room) {
-        if (llvm::Error error = launch(frames[next++]))
-          return std::move(error);
-        continue;
-      }
-      runtime::Status status = wait();
+    auto told = begin;
+    size_t done = 0;
+    while (!feed.isDone()) {
       if (request.isCancelled && request.isCancelled()) {
         result.isInterrupted = true;
         break;
       }
+      if (driver.onTheirWay() < room) {
+        auto frame = feed.next();
+        if (!frame)
+          return frame.takeError();
+        if (*frame) {
+          if (llvm::Error error = launch(**frame))
+            return error;
+          continue;
+        }
+      }
+      if (driver.onTheirWay() == 0) {
+        feed.wait(milliseconds(20));
+        if (runtime::Status status = driver.tend(milliseconds(1)); !status)
+          return errorOf(driver, status);
+        continue;
+      }
+      runtime::Status status = wait();
+      if (request.isCancelled && request.isCancelled())
+        continue;
       if (!status)
         return errorOf(driver, status);
       auto answer = read();
       if (!answer)
         return answer.takeError();
-      answers.push_back(std::move(*answer));
-      if (request.onProgress)
-        request.onProgress(int64_t(answers.size()), int64_t(frames.size()),
-                           result);
+      feed.answer(std::move(*answer), elements);
+      ++done;
+      if (auto now = steady_clock::now();
+          request.onProgress && now - told > milliseconds(100)) {
+        result.compared = result.checked ? feed.judged() : 0;
+        request.onProgress(elementsIn(done), result.asked, result);
+        told = now;
+      }
     }
-    result.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-            .count();
-    fill(answers.size());
-    return answers;
+    result.seconds = duration<double>(steady_clock::now() - begin).count();
+    feed.judgeRest(elements);
+    fill(done);
+    return llvm::Error::success();
   }
 
 private:
   const RunRequest &request;
   runtime::Driver &driver;
   const std::vector<BorderPort> inputs, outputs;
+  const int64_t lanes;
   RunResult &result;
 
+  int64_t elementsIn(size_t frames) const {
+    return std::min(int64_t(frames) * lanes, result.asked);
+  }
   llvm::Error launch(const std::vector<Tensor> &frame) {
     for (auto [k, port] : llvm::enumerate(inputs)) {
       auto bytes = packFrame(frame[k], port);
@@ -135,7 +238,7 @@ private:
     auto micros = [](runtime::Duration time) {
       return double(time.count()) * 1e-3;
     };
-    result.frames = int64_t(done);
+    result.frames = elementsIn(done);
     result.repeated = int64_t(counts.repeated);
     result.resent = int64_t(counts.resent);
     if (!done)
@@ -144,7 +247,7 @@ private:
     result.shortestUs = micros(counts.shortest);
     result.longestUs = micros(counts.longest);
     if (result.seconds > 0)
-      result.throughputPerS = double(done) / result.seconds;
+      result.throughputPerS = double(result.frames) / result.seconds;
   }
 };
 } // namespace
@@ -167,12 +270,10 @@ static llvm::Error runInto(const RunRequest &request,
   if (llvm::Error error = checkDriver(package->plan(), kind))
     return error;
   HardwareRunResult elements;
-  elements.frames = data.frames;
   // Zeros are no answers.
   result.checked = request.check && kind != DriverKind::Null;
-  if (llvm::Error error = (*kernel)->read(data, result.checked, elements))
+  if (llvm::Error error = (*kernel)->begin(data, result.checked, elements))
     return error;
-  const Frames frames = (*kernel)->frames();
   result.asked = elements.frames;
   auto driver = kind == DriverKind::Udp
                     ? makeClient(*package, (*kernel)->inputPorts(),
@@ -198,18 +299,16 @@ static llvm::Error runInto(const RunRequest &request,
           size_t(request.outstanding ? request.outstanding : kRoom));
       !status)
     return errorOf(**driver, status);
-  auto answers = Runner(request, **driver, **kernel, result).run(frames);
+  Feed feed(**kernel, request.isCancelled);
+  llvm::Error error =
+      Runner(request, **driver, **kernel, result).run(feed, elements);
   (*driver)->close();
-  if (!answers)
-    return answers.takeError();
-  if (result.isInterrupted)
-    return llvm::Error::success();
-  result.compared = result.checked ? elements.frames : 0;
-  if (llvm::Error error = (*kernel)->give(*answers, data, elements))
+  if (error)
     return error;
+  result.compared = result.checked ? feed.judged() : 0;
   result.mismatches = elements.mismatches;
   result.firstMismatch = std::move(elements.firstMismatch);
-  return llvm::Error::success();
+  return (*kernel)->write();
 }
 
 bool kernelcommands::isLinked(const std::string &path) {

@@ -78,6 +78,7 @@ static llvm::Error chooseFault(llvm::StringRef text,
 static llvm::Expected<Frames> runUnit(const HardwareRunRequest &request,
                                       const Package &package,
                                       const KernelWords &kernel,
+                                      const Elements &elements,
                                       HardwareRunResult &result) {
   SimOptions how;
   how.stallsIn = request.stallsIn;
@@ -88,11 +89,11 @@ static llvm::Expected<Frames> runUnit(const HardwareRunRequest &request,
   how.progress = request.showProgress;
   how.onWait = request.onWait;
   how.isSerial = !kernel.planned().isDataflow;
-  how.missing = kernel.repeated();
+  how.missing = kernel.repeatedIn(elements);
   if (llvm::Error error =
           chooseFault(request.memoryError, kernel.planned(), how))
     return std::move(error);
-  auto run = simulateRtl(package, kernel.frames(), how);
+  auto run = simulateRtl(package, kernel.framesOf(elements), how);
   if (!run)
     return run.takeError();
   result.measured = run->measured;
@@ -108,13 +109,15 @@ static llvm::Expected<Frames> runUnit(const HardwareRunRequest &request,
 static llvm::Expected<Frames> runNodes(const HardwareRunRequest &request,
                                        const Package &package,
                                        const KernelWords &kernel,
+                                       const Elements &elements,
                                        HardwareRunResult &result) {
   ClusterOptions options = *request.cluster;
   options.seed = request.seed;
   options.progress = request.showProgress;
   options.onWait = request.onWait;
-  auto run = simulateCluster(package, kernel.frames(), kernel.inputPorts(),
-                             kernel.outputPorts(), options);
+  auto run =
+      simulateCluster(package, kernel.framesOf(elements), kernel.inputPorts(),
+                      kernel.outputPorts(), options);
   if (!run)
     return run.takeError();
   result.buildSeconds = run->buildSeconds;
@@ -149,15 +152,19 @@ static llvm::Error simulateOpened(const HardwareRunRequest &request,
     return input(kernel.takeError());
   if (llvm::Error error = checkLevel(request, result.plan))
     return error;
-  if (llvm::Error error = (*kernel)->read(request, /*check=*/true, result))
+  if (llvm::Error error = (*kernel)->begin(request, /*check=*/true, result))
     return error;
-  auto outputs = request.cluster ? runNodes(request, package, **kernel, result)
-                                 : runUnit(request, package, **kernel, result);
+  auto elements = (*kernel)->next(result.frames);
+  if (!elements)
+    return elements.takeError();
+  auto *run = request.cluster ? runNodes : runUnit;
+  auto outputs = run(request, package, **kernel, *elements, result);
   if (!outputs)
     return outputs.takeError();
   if (llvm::Error error = package.checkUnchanged())
     return input(std::move(error));
-  if (llvm::Error error = (*kernel)->give(*outputs, request, result))
+  (*kernel)->judge(std::move(*elements), *outputs, result);
+  if (llvm::Error error = (*kernel)->write())
     return error;
   return result.measured || result.cluster ? keepMeasurement(package, result)
                                            : llvm::Error::success();

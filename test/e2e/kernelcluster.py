@@ -3,10 +3,13 @@
 with lossy links, as MPI ranks, as processes, and on this CPU."""
 import json
 import os
+import signal
+import time
 
 import kernels
 import nodes
 import numpy as np
+import streams
 
 CLUSTER = "xcu280:3@udp-100g"
 
@@ -118,6 +121,20 @@ def kernel_drivers(suite):
             output = suite.work / f"udp-{engine}.npy"
             check(f"udp, {engine}", suite.run(
                 "run", *common, "--output", output, *nodes.at(places)), output)
+
+    # Elements come batch by batch: at once, and none after an interruption.
+    output = suite.work / "many.npy"
+    result = suite.run("run", package, "--driver", "opencl", "-n", 2500,
+                       "--output", output, "--json")
+    answer = result.json or {}
+    suite.check(result.status == 0 and answer.get("mismatches") == 0 and
+                answer.get("compared") == answer.get("frames") == 2500 and
+                len(np.unique(np.load(output).reshape(2500, -1), axis=0)) ==
+                2500, f"many: {answer} {result.message}", result.command)
+    run = streams.Running(suite, package, "--driver", "opencl", "-n", 10**9,
+                          "--json")
+    time.sleep(2)
+    streams.interrupted(suite, run, signal.SIGINT, "elements")
 
     # Each node's design is complete: synthesis reads it.
     pooling, _ = package_of(suite, kernels.EXAMPLES / "pooling.cfd",
