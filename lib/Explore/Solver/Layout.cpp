@@ -44,6 +44,9 @@ private:
   /// Layouts of few items that are all tried.
   static constexpr double kMostTried = 4096;
   static constexpr int kBeginnings = 4, kMostSteps = 400;
+  /// Of more items each move that helps is made at once, not only the best of
+  /// all; and each is so small that swaps find little more.
+  static constexpr size_t kMany = 200;
   /// If the first search ends with so much missing, others do not help.
   static constexpr double kHopeless = 0.1;
 
@@ -111,6 +114,7 @@ private:
   bool mayMove(int item) const { return layout.items[item].die < 0; }
   std::vector<int> beginning(int which) const;
   bool improve();
+  bool isOfMany() const { return on.size() > kMany; }
 };
 
 /// The shares of a die's resources that are missing.
@@ -220,9 +224,11 @@ std::vector<int> Search::beginning(int which) const {
   return where;
 }
 
-/// The best move of an item or swap of two; false if none helps.
+/// The best move of an item or swap of two, or all moves of a round that help;
+/// false if none does.
 bool Search::improve() {
-  const double now = missing();
+  double now = missing();
+  const double before = now;
   const int64_t taken = wiresInUse();
   const int n = int(on.size());
   double least = now;
@@ -290,9 +296,19 @@ bool Search::improve() {
       move(i, d);
       consider({i, d, -1, 0});
     }
-    if (!to.empty())
-      move(i, home);
+    if (to.empty())
+      continue;
+    move(i, home);
+    if (!isOfMany() || best[0] < 0)
+      continue;
+    move(i, best[1]);
+    now = least;
+    best[0] = -1;
+    for (int d = 0; d < dies; ++d)
+      lackings[d] = lacking(d, used[d]);
   }
+  if (isOfMany())
+    return now < before || fewest < taken;
   // Swaps are many: only where moves do not help.
   for (bool isLess : {true, false})
     for (int i = 0; best[0] < 0 && now > 0 && i < n; ++i)

@@ -10,11 +10,55 @@
 // only come to these.
 #include "Solve.h"
 #include "Balance.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace rhizome::explore {
 using gen::Resources;
+
+/// Whether a run may end before each stage. Of very many stages only the
+/// cheapest cut of every few is followed, since the program's work is that of
+/// all pairs of cuts: in a network of equal blocks it is a border of theirs.
+static std::vector<bool> endsOf(const Problem &problem) {
+  const int n = int(problem.stages.size());
+  constexpr int kMany = 400, kCuts = 64, kCutsOfPlace = 8;
+  std::vector<bool> ends(n + 1);
+  for (int s = 1; s < n; ++s)
+    ends[s] = problem.stages[s].mayCut;
+  ends[n] = true;
+  if (n <= kMany)
+    return ends;
+  std::vector<int64_t> bits(n + 1); // across a cut; first as differences
+  for (const Tensor &tensor : problem.tensors)
+    if (!tensor.readers.empty()) {
+      bits[std::max(0, tensor.producer + 1)] += tensor.bits;
+      bits[tensor.readers.back() + 1] -= tensor.bits;
+    }
+  std::partial_sum(bits.begin(), bits.end(), bits.begin());
+  auto isKept = [&](int s) { // by who steers
+    return llvm::any_of(llvm::ArrayRef(problem.stages).slice(s - 1, 2),
+                        [](const Stage &stage) {
+                          return stage.isPinned() || stage.copies > 0;
+                        });
+  };
+  const int cuts = std::max(kCuts, kCutsOfPlace * int(problem.places.size()));
+  const int window = (n + cuts - 1) / cuts;
+  for (int from = 1; from < n; from += window) {
+    int best = -1;
+    for (int s = from; s < std::min(n, from + window); ++s)
+      if (ends[s]) {
+        if (best < 0 || bits[s] < bits[best])
+          best = s;
+        ends[s] = isKept(s);
+      }
+    if (best >= 0)
+      ends[best] = true;
+  }
+  return ends;
+}
 
 namespace {
 /// The dynamic program for one time per frame.
@@ -23,7 +67,7 @@ public:
   Placement(const Problem &problem, double seconds, const Limits &limits)
       : problem(problem), seconds(seconds), limits(limits),
         candidates(problem, limits), copies(copiesUpTo(problem)),
-        sorts(sortsOf(problem)) {
+        sorts(sortsOf(problem)), ends(endsOf(problem)) {
     for (const Sort &sort : sorts)
       widths.push_back(sort.place.widths());
   }
@@ -52,6 +96,7 @@ private:
   Candidates candidates;
   std::vector<int> copies;
   std::vector<Sort> sorts;
+  const std::vector<bool> ends;           ///< before which stages runs may end
   std::vector<std::vector<Place>> widths; ///< by sort, ascending
   std::map<std::pair<int, int>, std::vector<Resources>> budgets;
   std::map<std::tuple<int, int64_t, int64_t, int>, RunFront> fronts;
@@ -76,9 +121,6 @@ private:
         if (sort.place.kind == kind)
           it->second.push_back(sort.place.budgetFor(seconds * copies));
     return it->second;
-  }
-  bool mayEnd(int end) const {
-    return end == int(problem.stages.size()) || problem.stages[end].mayCut;
   }
   /// `copies` places from `place` on that can hold replicas of this sort's
   /// runs; none if there are not that many, or the first is of another sort.
@@ -139,7 +181,7 @@ void Placement::place(int sort, const std::vector<int> &places, int begin) {
         labels.exceeds(end, budgetsOf(here.kind, r)))
       break;
     // Of what ends behind the last place only whole networks are of use.
-    if (!mayEnd(end) || (isLast && end < n))
+    if (!ends[end] || (isLast && end < n))
       continue;
     const std::optional<Run> &found = best(sort, r, begin, end);
     if (!found)
