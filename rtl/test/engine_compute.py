@@ -95,7 +95,7 @@ class Core:
                             m = self.constant(v["constants"], 3, c, 24)
                             k = self.constant(v["constants"] + 3, 3, c, 24)
                             o = self.constant(v["constants"] + 6, 6, c, 47)
-                            value = (self.scratch[a][c] * m + self.scratch[b][c] * k + o) >> (
+                            value = (4 * (self.scratch[a][c] * m + self.scratch[b][c] * k) + o) >> (
                                 8 * v["shift"])
                         elif op == MAXIMUM:
                             value = self.scratch[tap][c]
