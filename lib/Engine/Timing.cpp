@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The cycle model: units as queues of instructions, memory ports burst by burst,
-// the array tap by tap. Its constants are the depths of the pipelines and queues
-// in rtl/src; where several modules add up, they were fitted to runs of
-// rtl/test/engine.py (docs/rationale/engine.md).
+// The cycle model: units as queues of instructions, memory ports burst by
+// burst, the array tap by tap. Its constants are the depths of the pipelines
+// and queues in rtl/src; where several modules add up, they were fitted to runs
+// of rtl/test/engine.py (docs/rationale/engine.md).
 #include "rhizome/Engine/Timing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -19,12 +19,12 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // What rhz_engine has, whatever the core.
-constexpr int64_t kBurst = 16;         // words
-constexpr int64_t kPlaces = 128;       // words that a reader asks for ahead
-constexpr int64_t kFetchPlaces = 16;   // instructions read ahead
-constexpr int64_t kFetchBurst = 8;     // instructions
-constexpr int64_t kPortBursts = 8;     // bursts of a port on their way
-constexpr size_t kFlight = 8;          // instructions of a unit that have begun
+constexpr int64_t kBurst = 16;       // words
+constexpr int64_t kPlaces = 128;     // words that a reader asks for ahead
+constexpr int64_t kFetchPlaces = 16; // instructions read ahead
+constexpr int64_t kFetchBurst = 8;   // instructions
+constexpr int64_t kPortBursts = 8;   // bursts of a port on their way
+constexpr size_t kFlight = 8;        // instructions of a unit that have begun
 // From one thing to the next, in cycles.
 constexpr int64_t kStart = 4;     // a frame's start, the request of the head
 constexpr int64_t kEnd = 4;       // the last unit is idle, the frame ends
@@ -38,18 +38,21 @@ constexpr int64_t kWrite = 4;     // a word is in the load unit, and written
 constexpr int64_t kReadWord = 6;  // a word is asked for, and before its unit
 constexpr int64_t kFire = 3;      // a word is before the array, and in it
 constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
-constexpr int64_t kLanes = 16;    // a pixel meets its sum, its result is written
-constexpr int64_t kHeldGap = 2;   // a weight of dot after a pixel
-constexpr int64_t kSend = 5;      // a burst is formed, its first beat goes out
-constexpr int64_t kAnswer = 2;    // a burst is answered, the instruction ends
+constexpr int64_t kLanes = 16;  // a pixel meets its sum, its result is written
+constexpr int64_t kHeldGap = 2; // a weight of dot after a pixel
+constexpr int64_t kSend = 5;    // a burst is formed, its first beat goes out
+constexpr int64_t kAnswer = 2;  // a burst is answered, the instruction ends
 
-/// Bursts that a reader of a port has formed, and room for their words.
+/// Bursts that a reader has formed, and room for their words.
 struct Reader {
   struct Formed {
     int64_t time, words;
+    unsigned port = 0;
   };
   std::deque<Formed> formed;
   int64_t room = kPlaces, least = kBurst;
+  unsigned port = 0;    ///< of the last burst
+  int64_t lastWord = 0; ///< when all that was asked for is there
 };
 
 /// The words of an access to a memory as bursts.
@@ -90,16 +93,15 @@ public:
   Simulator(const Program &program, const Core &core,
             const MemoryTiming &memory)
       : program(program), core(core), memory(memory),
-        beats(8 * core.in / core.port_bits),
-        bankWords(core.words / core.banks),
+        beats(8 * core.in / core.port_bits), bankWords(core.words / core.banks),
         count(program.instructions.size() - 1) {
     made.begins.resize(count);
     made.ends.resize(count);
     const int64_t cascades = int64_t(divideCeil(core.in, 8));
     sumLatency = 5 + int64_t(divideCeil(core.in, cascades)) +
                  Log2_64_Ceil(uint64_t(cascades));
-    fetch.room = kFetchPlaces;
-    fetch.least = kFetchBurst;
+    readers[FetchClient].room = kFetchPlaces;
+    readers[FetchClient].least = kFetchBurst;
   }
 
   Prediction run() {
@@ -154,13 +156,13 @@ private:
 
   void beginFetch() {
     const int64_t words = int64_t(divideCeil(32, core.in));
-    fetch.formed.push_back({kStart, words});
+    readers[FetchClient].formed.push_back({kStart, words});
     fetchSizes.push_back(0);
     // With `end`.
     for (size_t first = 0; first <= count; first += kFetchBurst) {
-      const int64_t size =
-          std::min(kFetchBurst, int64_t(count + 1 - first));
-      fetch.formed.push_back({kNever, int64_t(divideCeil(size * 32, core.in))});
+      const int64_t size = std::min(kFetchBurst, int64_t(count + 1 - first));
+      readers[FetchClient].formed.push_back(
+          {kNever, int64_t(divideCeil(size * 32, core.in))});
       fetchSizes.push_back(size);
     }
   }
@@ -169,12 +171,12 @@ private:
     const int64_t size = fetchSizes.front();
     fetchSizes.pop_front();
     if (size == 0) {
-      for (Reader::Formed &burst : fetch.formed)
+      for (Reader::Formed &burst : readers[FetchClient].formed)
         burst.time = end + kHeadRead;
       later(end + kHeadRead);
       return;
     }
-    fetch.room -= size;
+    readers[FetchClient].room -= size;
     fetched.push_back({end + kTake, size});
     later(end + kTake);
   }
@@ -191,7 +193,7 @@ private:
         return;
       waiting.push_back({handed++, now + kQueue});
       later(now + kQueue);
-      ++fetch.room;
+      ++readers[FetchClient].room;
       nextHand = now + 1;
       if (--left == 0)
         fetched.pop_front();
@@ -290,19 +292,23 @@ private:
       }
       for (unsigned i = 0; i < kClients; ++i) {
         const unsigned client = (port.turn + i) % kClients;
-        if (client == FetchClient && p != 0)
+        Reader &reader = readers[client];
+        if (reader.formed.empty() || reader.formed.front().port != p ||
+            reader.room < reader.least)
           continue;
-        Reader &reader = client == FetchClient ? fetch : readers[client][p];
-        if (reader.formed.empty() || reader.room < reader.least)
-          continue;
-        const auto [time, words] = reader.formed.front();
+        // Another port than before is asked once nothing is on its way.
+        auto [time, words, unused] = reader.formed.front();
+        if (reader.port != p)
+          time = std::max(time, reader.lastWord);
         if (time > now) {
           if (time != kNever)
             later(time);
           continue;
         }
-        grant(port, p, client, words);
         reader.formed.pop_front();
+        reader.port = p;
+        grant(port, p, client, words);
+        reader.lastWord = port.busFree;
         break;
       }
     }
@@ -320,7 +326,7 @@ private:
     later(port.nextGrant);
     if (client == FetchClient)
       return fetchArrives(end);
-    readers[client][p].room -= words;
+    readers[client].room -= words;
     (client == LoadClient ? loadWords : weightWords)
         .push_back({begin + kTake, end + kTake, words, p});
   }
@@ -332,12 +338,12 @@ private:
   };
 
   /// Bursts of an instruction that begins now; `free` is when its unit can take
-  /// the next one. From another port than before they wait, which is left out.
+  /// the next one.
   void ask(unsigned client, const Access &access, int64_t &free) {
     int64_t time = now + kForm;
     for (int64_t words : burstsOf(access)) {
       time += words;
-      readers[client][access.bank].formed.push_back({time, words});
+      readers[client].formed.push_back({time, words, unsigned(access.bank)});
     }
     later(now + kForm + 1);
     free = time;
@@ -353,8 +359,8 @@ private:
 
   struct Job {
     size_t number;
-    int64_t left;    ///< words that still come
-    double perWord;  ///< words written for each of them
+    int64_t left;   ///< words that still come
+    double perWord; ///< words written for each of them
     int64_t begin;
   };
 
@@ -386,7 +392,7 @@ private:
                          std::max(writer, double(words.begin)) + takes,
                          double(job.begin + kForm) + takes});
       if (words.port != kNoPort)
-        frees.push_back({int64_t(writer), words.words, words.port, LoadClient});
+        frees.push_back({int64_t(writer), words.words, LoadClient});
       later(int64_t(writer));
       job.left -= words.words;
       if (job.left == 0) {
@@ -407,7 +413,7 @@ private:
         ++i;
         continue;
       }
-      readers[free.client][free.port].room += free.words;
+      readers[free.client].room += free.words;
       frees.erase(frees.begin() + ptrdiff_t(i));
       moved = true;
     }
@@ -418,7 +424,6 @@ private:
   struct Blocks {
     size_t number;
     int64_t left, words; ///< blocks, and words of one; 0: from the scratchpad
-    unsigned port;
   };
 
   void stepWeights() {
@@ -430,8 +435,9 @@ private:
       if (!isScratch)
         ask(WeightsClient, accessesOf(*number).front(), unit.free);
       blocks.push_back({*number, f.blocks,
-                        isScratch ? 0 : f.four ? core.out / 2 : core.out,
-                        unsigned(f.port)});
+                        isScratch ? 0
+                        : f.four  ? core.out / 2
+                                  : core.out});
     }
     while (!blocks.empty()) {
       Blocks &next = blocks.front();
@@ -454,7 +460,7 @@ private:
       }
       pushed = std::max(there, pushed + core.out);
       if (next.words > 0)
-        frees.push_back({pushed, next.words, next.port, WeightsClient});
+        frees.push_back({pushed, next.words, WeightsClient});
       later(pushed);
       // It goes to the registers before the array when the one before has
       // been taken.
@@ -475,10 +481,11 @@ private:
       if (!number)
         return;
       const auto f = at(*number).as<isa::Matrix>();
-      matrix = Running{*number, f.taps2 * f.taps1 * f.taps0,
-                       std::max<int64_t>(f.rows * f.columns,
-                                         f.taps0 * f.taps1 * f.taps2 > 1 ? 3 : 1),
-                       banksOf(*number)};
+      matrix =
+          Running{*number, f.taps2 * f.taps1 * f.taps0,
+                  std::max<int64_t>(f.rows * f.columns,
+                                    f.taps0 * f.taps1 * f.taps2 > 1 ? 3 : 1),
+                  banksOf(*number)};
       made.arrayCycles += matrix->taps * f.rows * f.columns;
       array = std::max(array, now + kReadWord + kFire);
       matrixAsks = kNever;
@@ -502,8 +509,7 @@ private:
     const size_t number = matrix->number;
     endsAt(Unit::Matrix, number, array + sumLatency);
     matrixAsks = array - kReadWord - kFire;
-    units[unsigned(Unit::Matrix)].free =
-        std::max(now, matrixAsks) + kMatrixGap;
+    units[unsigned(Unit::Matrix)].free = std::max(now, matrixAsks) + kMatrixGap;
     later(units[unsigned(Unit::Matrix)].free);
     later(matrixAsks);
     matrix.reset();
@@ -613,8 +619,7 @@ private:
     Port &port = ports[size_t(to.bank)];
     for (int64_t words : burstsOf(to)) {
       time = std::max(time + words, port.writeFree - 2 * kBurst * beats);
-      port.writeFree =
-          std::max(port.writeFree, time + kSend) + words * beats;
+      port.writeFree = std::max(port.writeFree, time + kSend) + words * beats;
       made.writtenWords[size_t(to.bank)] += words;
       end = port.writeFree + memory.answer + kAnswer;
     }
@@ -625,7 +630,7 @@ private:
   static constexpr unsigned kNoPort = ~0u;
   struct Free {
     int64_t time, words;
-    unsigned port, client;
+    unsigned client;
   };
   struct Running {
     size_t number;
@@ -645,13 +650,12 @@ private:
 
   std::array<UnitState, kUnits> units;
   std::array<std::array<std::deque<int64_t>, kUnits>, kUnits> tokens;
-  Reader fetch;
   std::deque<int64_t> fetchSizes;
   std::deque<std::pair<int64_t, int64_t>> fetched; ///< time, instructions
   size_t handed = 0;
   int64_t nextHand = 0;
 
-  std::array<std::array<Reader, 4>, 2> readers;
+  std::array<Reader, kClients> readers;
   std::array<Port, 4> ports;
   std::vector<Free> frees;
   std::deque<Arrival> loadWords, weightWords;

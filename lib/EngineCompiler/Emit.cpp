@@ -28,7 +28,8 @@ public:
         buffers(buffers), bank(bank), instructions(instructions),
         inHome(surface.homes[size_t(layer.input)]),
         outHome(surface.homes[size_t(layer.output)]),
-        inWords(wordsOf(layer.input)), outWords(wordsOf(layer.output)) {}
+        inWords(wordsOf(layer.input)), outWords(wordsOf(layer.output)),
+        isFlatSum(sumsFlat(layer, image, outWords, core)) {}
 
   /// A 1 × 1 window of a large stride needs only some pixels of a memory.
   bool loadsSome() const {
@@ -47,14 +48,14 @@ public:
   BufferWords words() const {
     BufferWords made;
     const int64_t pixels = tiling.rows * tiling.columns;
-    made.constants = image.constantWords;
+    made.constants = constantWords();
     if (inHome.isPacked)
       made.input = rowsIn(tiling.rows) * tiling.columns * image.packWords;
     else if (!inHome.isInside)
       made.input = rowsIn(tiling.rows) * columnsIn(tiling.columns) * inWords;
     if (layer.other >= 0 && !surface.homes[size_t(layer.other)].isInside)
       made.other = pixels * outWords;
-    made.temporary = pixels;
+    made.temporary = pixels * (isFlatSum ? outWords : 1);
     if (!outHome.isInside)
       made.output = pixels * std::min(storedWords(), outWords);
     return made;
@@ -85,13 +86,19 @@ private:
     instructions.emplace_back(fields);
   }
 
+  int64_t constantWords() const {
+    const bool hasSums = layer.kind == Layer::Dot || tiling.isShared;
+    return hasSums ? image.constantWords : image.stepWords;
+  }
+
   void loadConstants() {
-    for (int64_t from = 0; from < image.constantWords; from += kMostChannels) {
+    const int64_t words = constantWords();
+    for (int64_t from = 0; from < words; from += kMostChannels) {
       isa::Load load;
       load.port = surface.weightsPort;
       load.address = surface.constants + image.constants + from;
       load.place = buffers.constants + from;
-      load.channels = std::min(kMostChannels, image.constantWords - from);
+      load.channels = std::min(kMostChannels, words - from);
       add(load);
     }
   }
@@ -133,8 +140,10 @@ private:
     outBuffer = buffers.output + copy * size.output;
     if (layer.kind == Layer::Matrix)
       return matrixTile();
-    if (canFlatten()) {
+    if (isFlatSum || canFlatten()) {
       beginWords(0);
+      if (isFlatSum)
+        dot(0);
       isFlat = true;
       steps(0, 0);
       isFlat = false;
@@ -165,15 +174,33 @@ private:
 
   void matrixTile() {
     const int64_t groups = core.out / core.in;
-    for (auto [block, blockImage] : enumerate(image.columns)) {
-      beginWords(int64_t(block) * groups);
-      products(blockImage);
+    auto wordsFrom = [&](size_t block) { return int64_t(block) * groups; };
+    auto finish = [&](size_t block, int64_t ofBank) {
+      bank = ofBank;
       for (int64_t group = 0; group < groups; ++group)
-        if (const int64_t word = int64_t(block) * groups + group;
-            word < outWords)
+        if (const int64_t word = wordsFrom(block) + group; word < outWords)
           steps(word, group);
-      bank ^= 1;
-      endWords(std::min(int64_t(block + 1) * groups, outWords));
+      endWords(std::min(wordsFrom(block + 1), outWords));
+    };
+    for (size_t block = 0; block < image.columns.size(); ++block) {
+      beginWords(wordsFrom(block));
+      products(image.columns[block]);
+      const int64_t first = bank;
+      // The lanes make the sums of the next block meanwhile.
+      const bool isShared = tiling.isShared && block + 1 < image.columns.size();
+      if (isShared) {
+        bank ^= 1;
+        for (int64_t group = 0; group < groups; ++group)
+          if (const int64_t word = wordsFrom(block + 1) + group;
+              word < outWords)
+            dot(word, group);
+      }
+      finish(block, first);
+      if (isShared) {
+        beginWords(wordsFrom(++block));
+        finish(block, first ^ 1);
+      }
+      bank = isShared ? first : first ^ 1;
     }
   }
 
@@ -216,13 +243,20 @@ private:
     vector.b_column = w.kernelW > 1 ? input.column * w.dilationW : 0;
   }
 
-  void dot(int64_t word) {
+  void dot(int64_t word, int64_t group = 0) {
     isa::Vector vector;
     vector.operation = isa::Vector::Dot;
     windowOf(vector, word);
     vector.b =
         buffers.constants + image.dotWeights + word * w.kernelH * w.kernelW;
     vector.bank = bank;
+    vector.group = group;
+    if (isFlatSum) {
+      vector.rows = columns;
+      vector.columns = outWords;
+      vector.a_row = columns > 1 ? input.column * strideW() : 0;
+      vector.a_column = outWords > 1 ? 1 : 0;
+    }
     add(vector);
   }
 
@@ -241,14 +275,22 @@ private:
 
   /// The steps for word `word` of the output's pixels.
   void steps(int64_t word, int64_t group) {
-    const int64_t pixels = isFlat ? columns * outWords : columns;
-    auto temporary = [&](int number) {
-      return View{buffers.temporary + number * tiling.rows * tiling.columns,
-                  columns, 1};
+    // The loops of instructions, and their strides for pixels of a view.
+    const int64_t outer = isFlatSum ? columns : rows;
+    const int64_t inner = isFlatSum ? outWords
+                          : isFlat  ? columns * outWords
+                                    : columns;
+    auto rowOf = [&](const View &view) {
+      return outer == 1 ? 0 : isFlatSum ? view.column : view.row;
     };
-    auto rowOf = [&](const View &view) { return rows > 1 ? view.row : 0; };
     auto columnOf = [&](const View &view) {
-      return pixels == 1 ? 0 : isFlat ? 1 : view.column;
+      return inner == 1 ? 0 : isFlat ? 1 : view.column;
+    };
+    auto temporary = [&](int number) {
+      const int64_t words = isFlatSum ? outWords : 1;
+      return View{buffers.temporary +
+                      number * tiling.rows * tiling.columns * words,
+                  columns, words};
     };
     auto viewOf = [&](Step::Source source, int number) {
       if (source == Step::Temporary)
@@ -264,8 +306,8 @@ private:
                                                        : isa::Vector::Table;
       vector.constants =
           buffers.constants + places[places.size() == 1 ? 0 : size_t(word)];
-      vector.rows = rows;
-      vector.columns = pixels;
+      vector.rows = outer;
+      vector.columns = inner;
       vector.shift = step.shift;
       vector.low = step.low;
       vector.high = step.high;
@@ -424,6 +466,7 @@ private:
   std::vector<Instruction> &instructions;
   const Home &inHome, &outHome;
   const int64_t inWords, outWords;
+  const bool isFlatSum;
 
   // The tile at hand.
   int64_t y = 0, x = 0, rows = 0, columns = 0;
@@ -432,6 +475,13 @@ private:
   bool isFlat = false; ///< steps take all words of a row at once
 };
 } // namespace
+
+bool engine::sumsFlat(const Layer &layer, const LayerImage &image,
+                      int64_t outputWords, const Core &core) {
+  return layer.kind == Layer::Dot && image.isUniform &&
+         outputWords <= std::min<int64_t>(core.entries, kMostColumns) &&
+         all_of(image.steps, [](auto &places) { return places.size() == 1; });
+}
 
 BufferWords engine::bufferWords(const Surface &surface, size_t layer,
                                 const Tiling &tiling) {

@@ -19,9 +19,12 @@ struct Home {
 
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units
-/// need not wait; `blocks` blocks of output channels are stored at a time.
+/// need not wait; `blocks` blocks of output channels are stored at a time. Of a
+/// depthwise layer that is `shared`, the lanes do every second block.
 struct Tiling {
   int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
+  bool isShared = false;
+  bool operator==(const Tiling &) const = default;
 };
 
 /// Words of each buffer that a layer needs in the scratchpad.
@@ -58,6 +61,11 @@ inline int64_t totalWords(const BufferWords &w, const Tiling &tiling,
 void emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
                const Buffers &buffers, int64_t &bank,
                std::vector<Instruction> &instructions);
+
+/// Whether pixels are summed up with all channels at once: each word of a pixel
+/// is a pixel to the lanes. `rows` of the tile is 1 then.
+bool sumsFlat(const Layer &layer, const LayerImage &image, int64_t outputWords,
+              const Core &core);
 
 /// Whether fields are in their bounds and rules hold.
 bool fieldsHold(llvm::ArrayRef<Instruction> instructions, const Core &core);

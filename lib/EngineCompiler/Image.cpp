@@ -19,6 +19,14 @@ bool engine::canPack(const Layer &layer, const Core &core) {
          w.outWidth <= core.entries;
 }
 
+bool engine::isDepthwise(const Layer &layer) {
+  return layer.kind == Layer::Dot ||
+         (layer.kind == Layer::Matrix &&
+          layer.groups == layer.window.channels &&
+          layer.weights.size() == size_t(layer.groups * layer.window.kernelH *
+                                         layer.window.kernelW));
+}
+
 namespace {
 class Builder {
 public:
@@ -138,7 +146,12 @@ private:
           break;
       }
     }
-    if (layer.kind == Layer::Dot) {
+    // Borders in the scratchpad are made from any word.
+    if (all.empty())
+      all.resize(size_t(in));
+    made.stepWords = int64_t(all.size()) / in;
+    if (isDepthwise(layer)) {
+      made.isUniform = all_equal(layer.weights);
       made.dotWeights = int64_t(all.size()) / in;
       const int64_t taps = layer.window.kernelH * layer.window.kernelW;
       const int64_t words = divideCeil(layer.window.channels, in);
@@ -149,9 +162,6 @@ private:
               layer.weights[size_t(c * taps + t)];
       append_range(all, weights);
     }
-    // Borders in the scratchpad are made from any word.
-    if (all.empty())
-      all.resize(size_t(in));
     made.constantWords = int64_t(all.size()) / in;
     std::copy(all.begin(), all.end(),
               append(image.constants, made.constantWords));

@@ -17,17 +17,22 @@ struct LayerImage {
   bool four = false;     ///< weights of four bits
   int64_t packWords = 0; ///< a column's with `pack`, 0 without
 
-  int64_t constants = 0, constantWords = 0;
+  /// Constants of the steps come first, then weights of the lanes.
+  int64_t constants = 0, stepWords = 0, constantWords = 0;
   /// Of each step and word of the output, its constants among them; one for
   /// all words if they do not differ.
   std::vector<std::vector<int64_t>> steps;
-  int64_t dotWeights = 0; ///< of Dot, the first one among them
+  int64_t dotWeights = -1; ///< of the lanes, the first one among them
+  bool isUniform = false;  ///< they are all the same
 };
 
 struct Image {
   std::vector<int8_t> weights, constants; ///< whole words
   std::vector<LayerImage> layers;
 };
+
+/// Whether each channel has its own sums and weights.
+bool isDepthwise(const Layer &layer);
 
 /// Whether the layer can take its input by `pack`, a row's bytes following
 /// each other.

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places by lifetimes. In the scratchpad, what the lanes read keeps out of the
+// banks that the array reads, which would go first.
+#include "Plan.h"
+#include "Hoist.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::engine;
+
+/// Tensors and segments begin where bursts do.
+static constexpr int64_t kAlign = 16;
+/// Sizes of tiles that are compared.
+static constexpr size_t kSizes = 6;
+
+Plan::Plan(const Network &network, const Image &image,
+           const std::vector<bool> &isPacked, const Core &core,
+           const CompileOptions &options)
+    : network(network), image(image), isPacked(isPacked), core(core),
+      options(options), surface{network, image, core, {}, 0, 0, 0},
+      scratch(core.words, core.words / core.banks) {}
+
+int64_t Plan::wordsOf(const ByteTensor &t) const {
+  return int64_t(divideCeil(t.channels, core.in));
+}
+
+int64_t Plan::rowWords(size_t i) const {
+  const ByteTensor &t = tensor(i);
+  return isPacked[i] ? int64_t(divideCeil(t.width * t.channels, core.in))
+                     : t.width * wordsOf(t);
+}
+
+std::vector<size_t> Plan::candidates() const {
+  std::vector<size_t> made;
+  for (auto [i, t] : enumerate(network.tensors))
+    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && borderOf(i) &&
+        insideWords(i) < core.words)
+      made.push_back(i);
+  sort(made, [&](size_t a, size_t b) {
+    return tensor(a).producer < tensor(b).producer;
+  });
+  return made;
+}
+
+/// The border that all readers of a tensor need, nothing if they need different
+/// values in it.
+std::optional<Home> Plan::borderOf(size_t number) const {
+  Home home;
+  bool isFirst = true;
+  for (int reader : tensor(number).readers) {
+    const Layer &layer = network.layers[size_t(reader)];
+    if (layer.input != int(number) || !layer.hasPads())
+      continue;
+    if (!isFirst && home.padByte != layer.padByte)
+      return std::nullopt;
+    isFirst = false;
+    home.padByte = layer.padByte;
+    const osa::Window &w = layer.window;
+    home.top = std::max(home.top, w.padTop);
+    home.left = std::max(home.left, w.padLeft);
+    home.bottom = std::max(home.bottom, w.padBottom);
+    home.right = std::max(home.right, w.padRight);
+  }
+  return home;
+}
+
+int64_t Plan::insideWords(size_t number) const {
+  const ByteTensor &t = tensor(number);
+  const Home border = *borderOf(number);
+  return (t.height + border.top + border.bottom) *
+         (t.width + border.left + border.right) * wordsOf(t);
+}
+
+uint64_t Plan::banksOf(size_t number) const {
+  const Home &home = surface.homes[number];
+  const int64_t first = home.first - home.top * home.rowStep -
+                        home.left * wordsOf(tensor(number));
+  return scratch.banksOf(first, insideWords(number));
+}
+
+/// Banks of placed tensors that a layer reads together with this one.
+uint64_t Plan::neighborBanks(size_t number, ArrayRef<size_t> placed) const {
+  uint64_t mask = 0;
+  for (int reader : tensor(number).readers) {
+    const Layer &layer = network.layers[size_t(reader)];
+    for (int other : {layer.input, layer.other})
+      if (other >= 0 && other != int(number) &&
+          is_contained(placed, size_t(other)))
+        mask |= banksOf(size_t(other));
+  }
+  return mask;
+}
+
+/// The largest tensors first.
+bool Plan::placeInside(const std::vector<bool> &inside) {
+  std::vector<size_t> order, placed;
+  for (size_t i = 0; i < inside.size(); ++i)
+    if (inside[i])
+      order.push_back(i);
+  stable_sort(order, [&](size_t a, size_t b) {
+    return insideWords(a) > insideWords(b);
+  });
+  for (size_t i : order) {
+    const ByteTensor &t = tensor(i);
+    auto place = scratch.take(insideWords(i), t.producer, lastReader(t), false,
+                              1, neighborBanks(i, placed));
+    if (!place)
+      return false;
+    Home home = *borderOf(i);
+    home.isInside = true;
+    home.rowStep = (t.width + home.left + home.right) * wordsOf(t);
+    home.first = *place + home.top * home.rowStep + home.left * wordsOf(t);
+    surface.homes[i] = home;
+    placed.push_back(i);
+  }
+  return true;
+}
+
+/// Inputs and outputs come first, then segments, then what is needed for a
+/// time.
+void Plan::placeOutside(const std::vector<bool> &inside) {
+  memoryWords = {};
+  auto append = [&](int64_t port, int64_t words) {
+    int64_t &end = memoryWords[size_t(port)];
+    return std::exchange(end, int64_t(alignTo(end + words, kAlign)));
+  };
+  auto setHome = [&](size_t i, int64_t address) {
+    Home home;
+    home.isPacked = isPacked[i];
+    home.address = address;
+    home.rowWords = rowWords(i);
+    surface.homes[i] = home;
+  };
+  auto sizeOf = [&](size_t i) { return tensor(i).height * rowWords(i); };
+  for (const std::vector<int> *tensors : {&network.inputs, &network.outputs})
+    for (int i : *tensors)
+      setHome(size_t(i), append(0, sizeOf(size_t(i))));
+  // Weights have a port of their own if there are several.
+  surface.weightsPort = core.ports > 1 ? 1 : 0;
+  auto segment = [&](const std::vector<int8_t> &bytes) {
+    return append(surface.weightsPort, int64_t(bytes.size()) / core.in);
+  };
+  surface.weights = segment(image.weights);
+  surface.constants = segment(image.constants);
+  Rooms memory(int64_t(1) << 28);
+  for (auto [i, t] : enumerate(network.tensors))
+    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && !inside[i])
+      setHome(i, memoryWords[0] + *memory.take(sizeOf(i), t.producer,
+                                               lastReader(t), false, kAlign));
+  memoryWords[0] += memory.used();
+}
+
+bool Plan::place(const std::vector<bool> &inside) {
+  surface.homes.assign(network.tensors.size(), {});
+  scratch = Rooms(core.words, core.words / core.banks);
+  if (!placeInside(inside))
+    return false;
+  placeOutside(inside);
+  return true;
+}
+
+std::vector<Tiling> Plan::tilings(size_t number) const {
+  const Layer &layer = network.layers[number];
+  const osa::Window &w = layer.window;
+  const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
+  const int64_t words = wordsOf(tensor(size_t(layer.output)));
+  const bool isFlat = sumsFlat(layer, image.layers[number], words, core);
+  int64_t pixels = hasSums ? core.entries : core.words;
+  if (isFlat)
+    pixels = std::max<int64_t>(1, pixels / words);
+  const int64_t parts =
+      int64_t(divideCeil(w.outWidth, std::min<int64_t>(pixels, 1023)));
+  const int64_t columns = int64_t(divideCeil(w.outWidth, parts));
+  const int64_t blocks = int64_t(divideCeil(words * core.in, core.out));
+  const int64_t most =
+      isFlat ? 1
+             : std::min<int64_t>(
+                   {w.outHeight, std::max<int64_t>(1, pixels / columns), 1023});
+  std::vector<Tiling> made;
+  size_t sizes = 0;
+  int64_t last = 0;
+  for (int64_t n = int64_t(divideCeil(w.outHeight, most));
+       n <= w.outHeight && sizes < kSizes; ++n) {
+    const int64_t rows = int64_t(divideCeil(w.outHeight, n));
+    if (rows == last)
+      continue;
+    last = rows;
+    // Of each size the first that fits, with two copies if there is room.
+    auto add = [&](bool isShared) {
+      for (int64_t copies : {2, 1})
+        for (int64_t b = blocks; b >= 1;
+             b = b == 1 ? 0 : int64_t(divideCeil(b, 2))) {
+          const Tiling tiling = {rows, columns, copies, b, isShared};
+          auto found = buffers(number, tiling);
+          if (!found)
+            continue;
+          std::vector<Instruction> own;
+          int64_t bank = 0;
+          emitLayer(surface, number, tiling, *found, bank, own);
+          if (!fieldsHold(own, core))
+            continue;
+          made.push_back(tiling);
+          return true;
+        }
+      return false;
+    };
+    sizes += add(false);
+    if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
+      add(true);
+  }
+  return made;
+}
+
+std::optional<Buffers> Plan::buffers(size_t number,
+                                     const Tiling &tiling) const {
+  const Layer &layer = network.layers[number];
+  const BufferWords words = bufferWords(surface, number, tiling);
+  const Home &in = surface.homes[size_t(layer.input)],
+             &out = surface.homes[size_t(layer.output)];
+  Rooms rooms = scratch;
+  Buffers made;
+  uint64_t avoid = 0;
+  // Neighboring layers begin at different ends.
+  auto take = [&](int64_t size, int64_t &place) {
+    auto found = rooms.take(size, int64_t(number), int64_t(number),
+                            number % 2 == 1, 1, avoid);
+    place = found.value_or(0);
+    return size == 0 || found.has_value();
+  };
+  if (!take(words.input * tiling.copies, made.input))
+    return std::nullopt;
+  // What the array reads for this layer and the next one.
+  if (in.isInside)
+    avoid |= banksOf(size_t(layer.input));
+  else
+    avoid |= rooms.banksOf(made.input, words.input * tiling.copies);
+  if (out.isInside)
+    avoid |= banksOf(size_t(layer.output));
+  if (take(words.constants, made.constants) &&
+      take(words.temporary * layer.temporaries, made.temporary) &&
+      take(words.other * tiling.copies, made.other) &&
+      take(words.output * tiling.copies, made.output))
+    return made;
+  return std::nullopt;
+}
+
+Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
+  Part made;
+  std::vector<Instruction> &all = made.program.instructions;
+  int64_t bank = 0;
+  for (size_t i = first; i <= last; ++i) {
+    made.begins.push_back(all.size());
+    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, all);
+  }
+  if (options.movesLoads)
+    moveLoadsUp(all, core, size_t(3 * core.depth));
+  all.emplace_back(isa::End{});
+  addTokens(made.program, core);
+  seal(made.program, core);
+  return made;
+}
+
+void Plan::describe(CompiledNetwork &made) const {
+  made.memoryWords = memoryWords;
+  made.segments = {
+      {"weights", surface.weightsPort, surface.weights, image.weights},
+      {"constants", surface.weightsPort, surface.constants, image.constants}};
+  auto add = [&](int i, std::vector<TensorPlace> &places) {
+    const ByteTensor &t = tensor(size_t(i));
+    const Home &home = surface.homes[size_t(i)];
+    places.push_back({t.name, t.height, t.width, t.channels, t.bias, home.port,
+                      home.address, home.rowWords, home.isPacked});
+  };
+  for (int i : network.inputs)
+    add(i, made.inputs);
+  for (int i : network.outputs)
+    add(i, made.outputs);
+}
