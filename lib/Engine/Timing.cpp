@@ -38,10 +38,11 @@ constexpr int64_t kWrite = 4;     // a word is in the load unit, and written
 constexpr int64_t kReadWord = 6;  // a word is asked for, and before its unit
 constexpr int64_t kFire = 3;      // a word is before the array, and in it
 constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
-constexpr int64_t kLanes = 16;  // a pixel meets its sum, its result is written
-constexpr int64_t kHeldGap = 2; // a weight of dot after a pixel
-constexpr int64_t kSend = 5;    // a burst is formed, its first beat goes out
-constexpr int64_t kAnswer = 2;  // a burst is answered, the instruction ends
+constexpr int64_t kLanes = 16;   // a pixel meets its sum, its result is written
+constexpr int64_t kMaximum = 10; // the same of `maximum`
+constexpr int64_t kHeldGap = 2;  // a weight of dot after a pixel
+constexpr int64_t kSend = 5;     // a burst is formed, its first beat goes out
+constexpr int64_t kAnswer = 2;   // a burst is answered, the instruction ends
 
 /// Bursts that a reader has formed, and room for their words.
 struct Reader {
@@ -93,7 +94,7 @@ public:
   Simulator(const Program &program, const Core &core,
             const MemoryTiming &memory)
       : program(program), core(core), memory(memory),
-        beats(8 * core.in / core.port_bits), bankWords(core.words / core.banks),
+        beats(8 * core.in / core.port_bits),
         count(program.instructions.size() - 1) {
     made.begins.resize(count);
     made.ends.resize(count);
@@ -208,8 +209,9 @@ private:
       return std::nullopt;
     auto [number, time] = unit.waiting.front();
     int64_t from = std::max(time, unit.free);
+    const unsigned waits = at(number).waits;
     for (unsigned giver = 0; giver < kUnits; ++giver)
-      if (at(number).waits >> giver & 1) {
+      if (waits >> giver & 1) {
         auto &there = tokens[giver][unsigned(which)];
         if (there.empty())
           return std::nullopt;
@@ -484,12 +486,10 @@ private:
       matrix =
           Running{*number, f.taps2 * f.taps1 * f.taps0,
                   std::max<int64_t>(f.rows * f.columns,
-                                    f.taps0 * f.taps1 * f.taps2 > 1 ? 3 : 1),
-                  banksOf(*number)};
+                                    f.taps0 * f.taps1 * f.taps2 > 1 ? 3 : 1)};
       made.arrayCycles += matrix->taps * f.rows * f.columns;
       array = std::max(array, now + kReadWord + kFire);
       matrixAsks = kNever;
-      matrixBanks = matrix->banks;
     }
     while (matrix->taps > 0) {
       if (taken == leaves.size())
@@ -515,88 +515,45 @@ private:
     matrix.reset();
   }
 
-  /// The banks of the scratchpad that an instruction reads.
-  uint64_t banksOf(size_t number) const {
-    uint64_t mask = 0;
-    for (const Access &access : accessesOf(number))
-      if (access.space == engine::Space::Scratch && !access.writes)
-        mask |= banksOf(access.first, access.last());
-    return mask;
-  }
-  uint64_t banksOf(int64_t first, int64_t last) const {
-    uint64_t mask = 0;
-    for (int64_t bank = first / bankWords; bank <= last / bankWords; ++bank)
-      mask |= uint64_t(1) << bank;
-    return mask;
-  }
-
   //===-- Vector --------------------------------------------------------===//
 
   void stepVector() {
-    if (!vector) {
-      auto number = begin(Unit::Vector);
-      if (!number)
-        return;
-      vector = number;
-      vectorPhase = 0;
-      vectorTime = now + 1;
-    }
-    const auto f = at(*vector).as<isa::Vector>();
+    auto number = begin(Unit::Vector);
+    if (!number)
+      return;
+    const auto f = at(*number).as<isa::Vector>();
     const int64_t pixels = f.rows * f.columns, taps = f.taps1 * f.taps0;
-    const bool isTable = f.operation == isa::Vector::Table;
-    const bool isAdd = f.operation == isa::Vector::Add;
-    const bool isRequantize = f.operation == isa::Vector::Requantize;
-    // Constants, then pixels; words that the array reads from the same bank go
-    // first.
-    while (vectorPhase < 2) {
-      int64_t cycles = 0;
-      uint64_t banks = 0;
-      if (vectorPhase == 0) {
-        const int64_t words = isRequantize ? 11
-                              : isAdd      ? 12
-                              : isTable    ? 256 / core.in
-                                           : 0;
-        cycles = isTable ? 256 : words;
-        if (words)
-          banks = banksOf(f.constants, f.constants + words - 1);
-      } else {
-        switch (f.operation) {
-        case isa::Vector::Add:
-        case isa::Vector::Multiply:
-          cycles = 2 * pixels;
-          break;
-        case isa::Vector::Maximum:
-          cycles = taps * pixels;
-          break;
-        case isa::Vector::Dot:
-          cycles = taps * (pixels + kHeldGap);
-          break;
-        default:
-          cycles = pixels;
-        }
-        if (!isRequantize)
-          for (const Access &access : accessesOf(*vector))
-            if (access.space == engine::Space::Scratch && !access.writes &&
-                !(vectorPhase == 1 && access.first == f.constants))
-              banks |= banksOf(access.first, access.last());
-      }
-      if (vectorTime > now)
-        return later(vectorTime);
-      const bool arrayReads = matrixAsks > now;
-      if (arrayReads && (banks & matrixBanks)) {
-        if (matrixAsks != kNever)
-          later(matrixAsks);
-        return;
-      }
-      vectorTime = now + cycles;
-      ++vectorPhase;
-      moved = true;
+    // Words that it reads, and cycles without them.
+    int64_t reads = 0, others = 0, lanes = kLanes;
+    switch (f.operation) {
+    case isa::Vector::Requantize:
+      reads = 11;
+      others = pixels;
+      break;
+    case isa::Vector::Add:
+      reads = 12 + 2 * pixels;
+      break;
+    case isa::Vector::Multiply:
+      reads = 2 * pixels;
+      break;
+    case isa::Vector::Maximum:
+      reads = taps * pixels;
+      lanes = kMaximum;
+      break;
+    case isa::Vector::Dot:
+      reads = taps * (pixels + 1);
+      others = taps * (kHeldGap - 1);
+      break;
+    default: // a byte of the table a cycle
+      reads = pixels;
+      others = 256;
     }
-    const int64_t end = vectorTime + kReadWord + kLanes -
-                        (f.operation == isa::Vector::Maximum ? 6 : 0);
-    endsAt(Unit::Vector, *vector, end);
+    // The array goes first where both read from one bank.
+    if (matrixAsks > now)
+      reads += reads / core.banks;
+    const int64_t end = now + 1 + reads + others + kReadWord + lanes;
+    endsAt(Unit::Vector, *number, end);
     units[unsigned(Unit::Vector)].free = end;
-    vector.reset();
   }
 
   //===-- Store ---------------------------------------------------------===//
@@ -635,13 +592,12 @@ private:
   struct Running {
     size_t number;
     int64_t taps, pixels;
-    uint64_t banks;
   };
 
   const Program &program;
   const Core &core;
   const MemoryTiming memory;
-  const int64_t beats, bankWords;
+  const int64_t beats;
   const size_t count; ///< without `end`
   int64_t sumLatency = 0;
   Prediction made;
@@ -671,11 +627,6 @@ private:
   std::optional<Running> matrix;
   int64_t array = 0;      ///< when it is free
   int64_t matrixAsks = 0; ///< until when the unit asks for words
-  uint64_t matrixBanks = 0;
-
-  std::optional<size_t> vector;
-  int vectorPhase = 0;
-  int64_t vectorTime = 0;
 };
 } // namespace
 

@@ -76,12 +76,10 @@ private:
     const std::vector<Tiling> old = tilings;
     isInside[tensor] = true;
     bool isBetter = plan.place(isInside);
-    for (size_t i = first; isBetter && i <= last; ++i)
-      isBetter = chooseAlone(i);
     // Other tensors may have moved.
     for (size_t i = 0; isBetter && i < tilings.size(); ++i)
-      isBetter = (i >= first && i <= last) ||
-                 is_contained(plan.tilings(i), tilings[i]);
+      isBetter = plan.fits(i, tilings[i]) ||
+                 (i >= first && i <= last && chooseAlone(i));
     if (isBetter && predicted(first, last).cycles <= before)
       return;
     isInside[tensor] = false;
@@ -89,25 +87,41 @@ private:
     plan.place(isInside);
   }
 
-  /// Other tiles of a layer, seen with its neighbors.
+  /// Tiles of the next sizes, or shared differently, seen with the layer's
+  /// neighbors.
   void refine(size_t layer) {
     const size_t first = layer == 0 ? 0 : layer - 1,
                  last = std::min(layer + 1, tilings.size() - 1);
     const Prediction now = predicted(first, last);
     if (double(now.cycles) < kGoodEnough * double(now.arrayCycles))
       return;
-    Tiling best = tilings[layer];
+    const Tiling begin = tilings[layer];
+    Tiling best = begin;
     int64_t least = now.cycles;
-    for (const Tiling &tiling : plan.tilings(layer)) {
-      if (tiling == best)
-        continue;
+    auto tryThis = [&](const Tiling &tiling) {
       tilings[layer] = tiling;
       const int64_t cycles = predicted(first, last).cycles;
       if (cycles < least) {
         least = cycles;
         best = tiling;
+        return true;
       }
-    }
+      return false;
+    };
+    // Smaller and smaller, then larger and larger, as long as that helps.
+    const std::vector<Tiling> all = plan.tilings(layer);
+    for (const Tiling &tiling : all)
+      if (tiling.rows < begin.rows && tiling.isShared == begin.isShared &&
+          !tryThis(tiling))
+        break;
+    for (const Tiling &tiling : reverse(all))
+      if (tiling.rows > begin.rows && tiling.isShared == begin.isShared &&
+          !tryThis(tiling))
+        break;
+    const int64_t rows = best.rows;
+    for (const Tiling &tiling : all)
+      if (tiling.rows == rows && tiling.isShared != begin.isShared)
+        tryThis(tiling);
     tilings[layer] = best;
   }
 
@@ -117,6 +131,10 @@ private:
     made.program = std::move(whole.program);
     made.predicted = predict(made.program, core);
     plan.describe(made);
+    std::vector<int64_t> ends(network.layers.size(), 0);
+    for (auto [layer, time] : zip(whole.layers, made.predicted.ends))
+      ends[layer] = std::max(ends[layer], time);
+    int64_t end = 0;
     for (auto [i, layer] : enumerate(network.layers)) {
       static constexpr const char *kKinds[] = {"matrix", "dot", "maximum",
                                                "map"};
@@ -129,7 +147,8 @@ private:
       report.isInputInside = plan.places().homes[size_t(layer.input)].isInside;
       report.isOutputInside =
           plan.places().homes[size_t(layer.output)].isInside;
-      report.firstInstruction = whole.begins[i];
+      report.cycles = std::max<int64_t>(0, ends[i] - end);
+      end = std::max(end, ends[i]);
       made.layers.push_back(std::move(report));
       made.products += layer.products;
     }

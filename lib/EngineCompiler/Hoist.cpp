@@ -20,7 +20,8 @@ static bool conflict(ArrayRef<Access> a, ArrayRef<Access> b) {
 }
 
 void engine::moveLoadsUp(std::vector<Instruction> &instructions,
-                         const Core &core, size_t limit) {
+                         std::vector<size_t> &marks, const Core &core,
+                         size_t limit) {
   std::vector<std::vector<Access>> accesses;
   for (size_t i = 0; i < instructions.size(); ++i) {
     const InstructionInfo &info = infoOf(instructions[i].opcode);
@@ -33,10 +34,12 @@ void engine::moveLoadsUp(std::vector<Instruction> &instructions,
              !conflict(own, accesses[to - 1]))
         --to;
     accesses.push_back(std::move(own));
-    std::rotate(instructions.begin() + ptrdiff_t(to),
-                instructions.begin() + ptrdiff_t(i),
-                instructions.begin() + ptrdiff_t(i + 1));
-    std::rotate(accesses.begin() + ptrdiff_t(to),
-                accesses.begin() + ptrdiff_t(i), accesses.end());
+    auto toLast = [&](auto &all) {
+      std::rotate(all.begin() + ptrdiff_t(to), all.begin() + ptrdiff_t(i),
+                  all.begin() + ptrdiff_t(i + 1));
+    };
+    toLast(instructions);
+    toLast(marks);
+    toLast(accesses);
   }
 }

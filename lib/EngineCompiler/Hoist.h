@@ -7,7 +7,8 @@
 
 namespace rhizome::engine {
 /// Moves the load unit's instructions up, none before another one, past
-/// instructions that share no words with them; at most past `limit`.
-void moveLoadsUp(std::vector<Instruction> &instructions, const Core &core,
-                 size_t limit);
+/// instructions that share no words with them; at most past `limit`. What
+/// `marks` has for each instruction moves with it.
+void moveLoadsUp(std::vector<Instruction> &instructions,
+                 std::vector<size_t> &marks, const Core &core, size_t limit);
 } // namespace rhizome::engine

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places by lifetimes. In the scratchpad, what the lanes read keeps out of the
-// banks that the array reads, which would go first.
+// Places by lifetimes, and the instructions of layers one after the other.
 #include "Plan.h"
 #include "Hoist.h"
 #include "llvm/ADT/STLExtras.h"
@@ -20,7 +19,7 @@ Plan::Plan(const Network &network, const Image &image,
            const CompileOptions &options)
     : network(network), image(image), isPacked(isPacked), core(core),
       options(options), surface{network, image, core, {}, 0, 0, 0},
-      scratch(core.words, core.words / core.banks) {}
+      scratch(core.words) {}
 
 int64_t Plan::wordsOf(const ByteTensor &t) const {
   return int64_t(divideCeil(t.channels, core.in));
@@ -73,29 +72,9 @@ int64_t Plan::insideWords(size_t number) const {
          (t.width + border.left + border.right) * wordsOf(t);
 }
 
-uint64_t Plan::banksOf(size_t number) const {
-  const Home &home = surface.homes[number];
-  const int64_t first = home.first - home.top * home.rowStep -
-                        home.left * wordsOf(tensor(number));
-  return scratch.banksOf(first, insideWords(number));
-}
-
-/// Banks of placed tensors that a layer reads together with this one.
-uint64_t Plan::neighborBanks(size_t number, ArrayRef<size_t> placed) const {
-  uint64_t mask = 0;
-  for (int reader : tensor(number).readers) {
-    const Layer &layer = network.layers[size_t(reader)];
-    for (int other : {layer.input, layer.other})
-      if (other >= 0 && other != int(number) &&
-          is_contained(placed, size_t(other)))
-        mask |= banksOf(size_t(other));
-  }
-  return mask;
-}
-
 /// The largest tensors first.
 bool Plan::placeInside(const std::vector<bool> &inside) {
-  std::vector<size_t> order, placed;
+  std::vector<size_t> order;
   for (size_t i = 0; i < inside.size(); ++i)
     if (inside[i])
       order.push_back(i);
@@ -104,8 +83,7 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
   });
   for (size_t i : order) {
     const ByteTensor &t = tensor(i);
-    auto place = scratch.take(insideWords(i), t.producer, lastReader(t), false,
-                              1, neighborBanks(i, placed));
+    auto place = scratch.take(insideWords(i), t.producer, lastReader(t));
     if (!place)
       return false;
     Home home = *borderOf(i);
@@ -113,7 +91,6 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
     home.rowStep = (t.width + home.left + home.right) * wordsOf(t);
     home.first = *place + home.top * home.rowStep + home.left * wordsOf(t);
     surface.homes[i] = home;
-    placed.push_back(i);
   }
   return true;
 }
@@ -154,7 +131,7 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
 
 bool Plan::place(const std::vector<bool> &inside) {
   surface.homes.assign(network.tensors.size(), {});
-  scratch = Rooms(core.words, core.words / core.banks);
+  scratch = Rooms(core.words);
   if (!placeInside(inside))
     return false;
   placeOutside(inside);
@@ -217,28 +194,17 @@ std::optional<Buffers> Plan::buffers(size_t number,
                                      const Tiling &tiling) const {
   const Layer &layer = network.layers[number];
   const BufferWords words = bufferWords(surface, number, tiling);
-  const Home &in = surface.homes[size_t(layer.input)],
-             &out = surface.homes[size_t(layer.output)];
   Rooms rooms = scratch;
   Buffers made;
-  uint64_t avoid = 0;
   // Neighboring layers begin at different ends.
   auto take = [&](int64_t size, int64_t &place) {
-    auto found = rooms.take(size, int64_t(number), int64_t(number),
-                            number % 2 == 1, 1, avoid);
+    auto found =
+        rooms.take(size, int64_t(number), int64_t(number), number % 2 == 1);
     place = found.value_or(0);
     return size == 0 || found.has_value();
   };
-  if (!take(words.input * tiling.copies, made.input))
-    return std::nullopt;
-  // What the array reads for this layer and the next one.
-  if (in.isInside)
-    avoid |= banksOf(size_t(layer.input));
-  else
-    avoid |= rooms.banksOf(made.input, words.input * tiling.copies);
-  if (out.isInside)
-    avoid |= banksOf(size_t(layer.output));
-  if (take(words.constants, made.constants) &&
+  if (take(words.input * tiling.copies, made.input) &&
+      take(words.constants, made.constants) &&
       take(words.temporary * layer.temporaries, made.temporary) &&
       take(words.other * tiling.copies, made.other) &&
       take(words.output * tiling.copies, made.output))
@@ -251,11 +217,11 @@ Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
   std::vector<Instruction> &all = made.program.instructions;
   int64_t bank = 0;
   for (size_t i = first; i <= last; ++i) {
-    made.begins.push_back(all.size());
     emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, all);
+    made.layers.resize(all.size(), i);
   }
   if (options.movesLoads)
-    moveLoadsUp(all, core, size_t(3 * core.depth));
+    moveLoadsUp(all, made.layers, core, size_t(3 * core.depth));
   all.emplace_back(isa::End{});
   addTokens(made.program, core);
   seal(made.program, core);

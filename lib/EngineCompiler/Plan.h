@@ -8,11 +8,10 @@
 #include "Rooms.h"
 
 namespace rhizome::engine {
-/// A part of a network as a program, and where its layers begin in it before
-/// loads have moved.
+/// A part of a network as a program, and the layer of each instruction.
 struct Part {
   Program program;
-  std::vector<size_t> begins;
+  std::vector<size_t> layers;
 };
 
 class Plan {
@@ -31,6 +30,11 @@ public:
   /// Ways to cut a layer that fit, those with the fewest tiles first.
   std::vector<Tiling> tilings(size_t layer) const;
 
+  /// Whether buffers of a layer with these tiles fit.
+  bool fits(size_t layer, const Tiling &tiling) const {
+    return buffers(layer, tiling).has_value();
+  }
+
   /// Layers `first` … `last` as a program with tokens.
   Part part(size_t first, size_t last, llvm::ArrayRef<Tiling> tilings) const;
 
@@ -46,8 +50,6 @@ private:
   }
   std::optional<Home> borderOf(size_t tensor) const;
   int64_t insideWords(size_t tensor) const;
-  uint64_t banksOf(size_t tensor) const;
-  uint64_t neighborBanks(size_t tensor, llvm::ArrayRef<size_t> placed) const;
   bool placeInside(const std::vector<bool> &inside);
   void placeOutside(const std::vector<bool> &inside);
   std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;

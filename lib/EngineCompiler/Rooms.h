@@ -10,18 +10,13 @@
 namespace rhizome::engine {
 class Rooms {
 public:
-  explicit Rooms(int64_t words, int64_t bankWords = 0)
-      : words(words), bankWords(bankWords) {}
+  explicit Rooms(int64_t words) : words(words) {}
 
   /// The lowest or the highest free place for `size` words from time `from` to
-  /// `to`, both included; it is a multiple of `align`. Outside of the banks in
-  /// the mask `avoid`, if there is one. Nothing if there is none at all.
+  /// `to`, both included; it is a multiple of `align`. Nothing if there is
+  /// none.
   std::optional<int64_t> take(int64_t size, int64_t from, int64_t to,
-                              bool isHigh = false, int64_t align = 1,
-                              uint64_t avoid = 0);
-
-  /// The mask of banks in which words lie.
-  uint64_t banksOf(int64_t first, int64_t size) const;
+                              bool isHigh = false, int64_t align = 1);
 
   /// The end of the highest place so far.
   int64_t used() const { return most; }
@@ -30,10 +25,7 @@ private:
   struct Item {
     int64_t first, end, from, to;
   };
-  std::optional<int64_t> find(std::vector<Item> busy, int64_t size, bool isHigh,
-                              int64_t align) const;
-
   std::vector<Item> items;
-  int64_t words, bankWords, most = 0;
+  int64_t words, most = 0;
 };
 } // namespace rhizome::engine

@@ -154,9 +154,8 @@ def accesses(unit, v, p):
 def legal(unit, v, p):
     reads, writes, count = accesses(unit, v, p)
     words = [w for w in reads | writes if not isinstance(w, tuple)]
-    # The first word of each bank is the bench's.
-    bank = p["Words"] // p["Banks"]
-    if any(not 0 <= w < p["Words"] or w % bank == 0 for w in words):
+    # The first words, one of each bank, are the bench's.
+    if any(not p["Banks"] <= w < p["Words"] for w in words):
         return False
     if unit == VECTOR_UNIT and v["operation"] not in (DOT, MULTIPLY):
         if len(writes) != count or reads & writes:

@@ -61,9 +61,11 @@ static std::string runFace(StringRef face, const CompiledNetwork &compiled,
 
 static void printLayers(const CompiledNetwork &compiled) {
   for (auto [i, layer] : enumerate(compiled.layers))
-    outs() << format("%3zu %-8s %9lld products, tiles of %lld x %lld%s%s, ",
+    outs() << format("%3zu %-8s %9lld products, %8lld cycles, tiles of %lld x "
+                     "%lld%s%s, ",
                      size_t(i), layer.kind.c_str(), (long long)layer.products,
-                     (long long)layer.rows, (long long)layer.columns,
+                     (long long)layer.cycles, (long long)layer.rows,
+                     (long long)layer.columns,
                      layer.isInputInside ? ", in" : "",
                      layer.isOutputInside ? ", out" : "")
            << layer.name << "\n";

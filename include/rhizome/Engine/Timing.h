@@ -23,9 +23,9 @@ struct Prediction {
 };
 
 /// Runs a program that has passed the verifier, word counts instead of words:
-/// fetch, units, tokens, the queue of weights and bursts at the ports. Bank
-/// conflicts in the scratchpad are counted where the vector unit reads what the
-/// array reads.
+/// fetch, units, tokens, the queue of weights and bursts at the ports. Where the
+/// vector unit and the array read from one bank of the scratchpad is left to
+/// chance: one word of so many as there are banks waits.
 Prediction predict(const Program &program, const Core &core,
                    const MemoryTiming &memory = {});
 } // namespace rhizome::engine

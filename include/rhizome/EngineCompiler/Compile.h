@@ -38,7 +38,7 @@ struct LayerReport {
   int64_t products = 0;          ///< of the model
   int64_t rows = 0, columns = 0; ///< of a tile
   bool isInputInside = false, isOutputInside = false; ///< in the scratchpad
-  size_t firstInstruction = 0; ///< before loads are moved up
+  int64_t cycles = 0; ///< predicted, from the end of the layers before to its
 };
 
 struct CompiledNetwork {
