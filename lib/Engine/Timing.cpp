@@ -523,35 +523,28 @@ private:
       return;
     const auto f = at(*number).as<isa::Vector>();
     const int64_t pixels = f.rows * f.columns, taps = f.taps1 * f.taps0;
-    // Words that it reads, and cycles without them.
-    int64_t reads = 0, others = 0, lanes = kLanes;
+    int64_t cycles = 0, lanes = kLanes;
     switch (f.operation) {
     case isa::Vector::Requantize:
-      reads = 11;
-      others = pixels;
+      cycles = 11 + pixels;
       break;
     case isa::Vector::Add:
-      reads = 12 + 2 * pixels;
+      cycles = 12 + 2 * pixels;
       break;
     case isa::Vector::Multiply:
-      reads = 2 * pixels;
+      cycles = 2 * pixels;
       break;
     case isa::Vector::Maximum:
-      reads = taps * pixels;
+      cycles = taps * pixels;
       lanes = kMaximum;
       break;
     case isa::Vector::Dot:
-      reads = taps * (pixels + 1);
-      others = taps * (kHeldGap - 1);
+      cycles = taps * (pixels + kHeldGap);
       break;
     default: // a byte of the table a cycle
-      reads = pixels;
-      others = 256;
+      cycles = 256 + pixels;
     }
-    // The array goes first where both read from one bank.
-    if (matrixAsks > now)
-      reads += reads / core.banks;
-    const int64_t end = now + 1 + reads + others + kReadWord + lanes;
+    const int64_t end = now + 1 + cycles + kReadWord + lanes;
     endsAt(Unit::Vector, *number, end);
     units[unsigned(Unit::Vector)].free = end;
   }

@@ -52,7 +52,7 @@ public:
     if (inHome.isPacked)
       made.input = rowsIn(tiling.rows) * tiling.columns * image.packWords;
     else if (!inHome.isInside)
-      made.input = rowsIn(tiling.rows) * columnsIn(tiling.columns) * inWords;
+      made.input = rowsIn(tiling.rows) * columnsIn(tiling.columns) * inPitch();
     if (layer.other >= 0 && !surface.homes[size_t(layer.other)].isInside)
       made.other = pixels * outWords;
     made.temporary = pixels * (isFlatSum ? outWords : 1);
@@ -80,6 +80,8 @@ private:
     return int64_t(
         divideCeil(surface.network.tensors[size_t(tensor)].channels, core.in));
   }
+  /// Words of the scratchpad from pixel to pixel of a loaded tile.
+  int64_t inPitch() const { return pixelPitch(inWords, isDepthwise(layer)); }
   /// Words of a pixel that are stored at a time.
   int64_t storedWords() const { return tiling.blocks * core.out / core.in; }
   template <typename T> void add(const T &fields) {
@@ -124,8 +126,8 @@ private:
   /// The right border of a row and the left one of the next are neighbors.
   void fillBorder() {
     const Home &h = outHome;
-    const int64_t left = h.left * outWords, right = h.right * outWords;
-    const int64_t inner = w.outWidth * outWords;
+    const int64_t left = h.left * h.columnStep, right = h.right * h.columnStep;
+    const int64_t inner = w.outWidth * h.columnStep;
     fill(h.first - left - h.top * h.rowStep, h.top * h.rowStep + left, 1, 0);
     fill(h.first + inner, left + right, w.outHeight - 1, h.rowStep);
     fill(h.first + (w.outHeight - 1) * h.rowStep + inner,
@@ -168,7 +170,8 @@ private:
            all_of(image.steps,
                   [](auto &places) { return places.size() == 1; }) &&
            isDense(input) && (layer.other < 0 || isDense(other)) &&
-           (outHome.isInside || storedWords() >= outWords) &&
+           (outHome.isInside ? outHome.columnStep == outWords
+                             : storedWords() >= outWords) &&
            layer.temporaries == 0;
   }
 
@@ -341,8 +344,8 @@ private:
     const int64_t top = y * w.strideH - w.padTop,
                   left = x * w.strideW - w.padLeft;
     if (inHome.isInside)
-      return {inHome.first + top * inHome.rowStep + left * inWords,
-              inHome.rowStep, inWords};
+      return {inHome.first + top * inHome.rowStep + left * inHome.columnStep,
+              inHome.rowStep, inHome.columnStep};
     const int64_t height = rowsIn(rows), width = columnsIn(columns);
     if (inHome.isPacked) {
       isa::Pack pack;
@@ -376,21 +379,21 @@ private:
     load.row_step = inHome.rowWords * (loadsSome() ? w.strideH : 1);
     load.column_step = inWords * (loadsSome() ? w.strideW : 1);
     load.place = buffer;
-    load.place_row = width * inWords;
-    load.place_column = inWords;
+    load.place_row = width * inPitch();
+    load.place_column = inPitch();
     load.rows = height;
     load.columns = width;
     load.channels = inWords;
     load.pad = layer.hasPads() ? layer.padByte : 0;
     addBox(load);
-    return {buffer, width * inWords, inWords};
+    return {buffer, width * inPitch(), inPitch()};
   }
 
   View otherView(int64_t buffer) {
     const Home &home = surface.homes[size_t(layer.other)];
     if (home.isInside)
-      return {home.first + y * home.rowStep + x * outWords, home.rowStep,
-              outWords};
+      return {home.first + y * home.rowStep + x * home.columnStep, home.rowStep,
+              home.columnStep};
     isa::Load load;
     load.port = home.port;
     load.address = home.address + y * home.rowWords + x * outWords;
@@ -417,8 +420,8 @@ private:
 
   View outputView() const {
     if (outHome.isInside)
-      return {outHome.first + y * outHome.rowStep + x * outWords,
-              outHome.rowStep, outWords};
+      return {outHome.first + y * outHome.rowStep + x * outHome.columnStep,
+              outHome.rowStep, outHome.columnStep};
     return {outBuffer - firstWord, columns * wordCount, wordCount};
   }
 

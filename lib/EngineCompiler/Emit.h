@@ -13,9 +13,16 @@ struct Home {
   int64_t port = 0, address = 0, rowWords = 0;
   bool isPacked = false;
   // Inside: the word of pixel (0, 0), and what lies around the pixels.
-  int64_t first = 0, rowStep = 0;
+  int64_t first = 0, rowStep = 0, columnStep = 0;
   int64_t top = 0, left = 0, bottom = 0, right = 0, padByte = 0;
 };
+
+/// Words from pixel to pixel of a tensor in the scratchpad. If a layer reads it
+/// depthwise, the array goes on with one word of each pixel for long: an odd
+/// number of words makes it walk through all banks, and others get through.
+inline int64_t pixelPitch(int64_t words, bool isReadDepthwise) {
+  return isReadDepthwise ? words | 1 : words;
+}
 
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units

@@ -69,7 +69,14 @@ int64_t Plan::insideWords(size_t number) const {
   const ByteTensor &t = tensor(number);
   const Home border = *borderOf(number);
   return (t.height + border.top + border.bottom) *
-         (t.width + border.left + border.right) * wordsOf(t);
+         (t.width + border.left + border.right) * insidePitch(number);
+}
+
+int64_t Plan::insidePitch(size_t number) const {
+  const ByteTensor &t = tensor(number);
+  return pixelPitch(wordsOf(t), any_of(t.readers, [&](int reader) {
+                      return isDepthwise(network.layers[size_t(reader)]);
+                    }));
 }
 
 /// The largest tensors first.
@@ -88,8 +95,9 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
       return false;
     Home home = *borderOf(i);
     home.isInside = true;
-    home.rowStep = (t.width + home.left + home.right) * wordsOf(t);
-    home.first = *place + home.top * home.rowStep + home.left * wordsOf(t);
+    home.columnStep = insidePitch(i);
+    home.rowStep = (t.width + home.left + home.right) * home.columnStep;
+    home.first = *place + home.top * home.rowStep + home.left * home.columnStep;
     surface.homes[i] = home;
   }
   return true;

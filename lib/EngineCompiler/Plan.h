@@ -50,6 +50,7 @@ private:
   }
   std::optional<Home> borderOf(size_t tensor) const;
   int64_t insideWords(size_t tensor) const;
+  int64_t insidePitch(size_t tensor) const;
   bool placeInside(const std::vector<bool> &inside);
   void placeOutside(const std::vector<bool> &inside);
   std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;

@@ -23,9 +23,10 @@ struct Prediction {
 };
 
 /// Runs a program that has passed the verifier, word counts instead of words:
-/// fetch, units, tokens, the queue of weights and bursts at the ports. Where the
-/// vector unit and the array read from one bank of the scratchpad is left to
-/// chance: one word of so many as there are banks waits.
+/// fetch, units, tokens, the queue of weights and bursts at the ports. That two
+/// units read from one bank of the scratchpad is left out: banks are those of
+/// the lowest bits, so who has waited a cycle meets the other no more if both
+/// go on at the same pace.
 Prediction predict(const Program &program, const Core &core,
                    const MemoryTiming &memory = {});
 } // namespace rhizome::engine
