@@ -13,8 +13,14 @@ using namespace rhizome::engine;
 namespace {
 /// Borders that `load` makes.
 constexpr int64_t kMostBorder = 15;
-/// A layer that takes so much of the array's own cycles needs no better tiles.
-constexpr double kGoodEnough = 1.005;
+/// Layers whose array hardly ever stands still need no better tiles: besides so
+/// much of their cycles it does so when they begin and end.
+constexpr double kGoodEnough = 0.005;
+constexpr int64_t kBeginAndEnd = 400;
+bool isGoodEnough(const Prediction &predicted) {
+  return double(predicted.cycles - predicted.arrayCycles) <
+         kGoodEnough * double(predicted.arrayCycles) + kBeginAndEnd;
+}
 
 class Search {
 public:
@@ -59,7 +65,7 @@ private:
         best = tiling;
         least = now.cycles;
       }
-      if (double(now.cycles) < kGoodEnough * double(now.arrayCycles))
+      if (isGoodEnough(now))
         break;
     }
     if (best)
@@ -93,7 +99,7 @@ private:
     const size_t first = layer == 0 ? 0 : layer - 1,
                  last = std::min(layer + 1, tilings.size() - 1);
     const Prediction now = predicted(first, last);
-    if (double(now.cycles) < kGoodEnough * double(now.arrayCycles))
+    if (isGoodEnough(now))
       return;
     const Tiling begin = tilings[layer];
     Tiling best = begin;

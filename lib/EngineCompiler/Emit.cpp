@@ -83,7 +83,9 @@ private:
   /// Words of the scratchpad from pixel to pixel of a loaded tile.
   int64_t inPitch() const { return pixelPitch(inWords, isDepthwise(layer)); }
   /// Words of a pixel that are stored at a time.
-  int64_t storedWords() const { return tiling.blocks * core.out / core.in; }
+  int64_t storedWords() const {
+    return isFlatSum ? outWords : tiling.blocks * core.out / core.in;
+  }
   template <typename T> void add(const T &fields) {
     instructions.emplace_back(fields);
   }

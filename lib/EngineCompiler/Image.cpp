@@ -145,6 +145,8 @@ private:
         if (step.lanes.size() <= 1)
           break;
       }
+      if (all_equal(places))
+        places.resize(1);
     }
     // Borders in the scratchpad are made from any word.
     if (all.empty())

@@ -11,6 +11,8 @@ using namespace rhizome::engine;
 
 /// Tensors and segments begin where bursts do.
 static constexpr int64_t kAlign = 16;
+/// Most rows and columns of a tile.
+static constexpr int64_t kMostPixels = 1023;
 /// Sizes of tiles that are compared.
 static constexpr size_t kSizes = 6;
 
@@ -155,45 +157,50 @@ std::vector<Tiling> Plan::tilings(size_t number) const {
   int64_t pixels = hasSums ? core.entries : core.words;
   if (isFlat)
     pixels = std::max<int64_t>(1, pixels / words);
-  const int64_t parts =
-      int64_t(divideCeil(w.outWidth, std::min<int64_t>(pixels, 1023)));
-  const int64_t columns = int64_t(divideCeil(w.outWidth, parts));
   const int64_t blocks = int64_t(divideCeil(words * core.in, core.out));
-  const int64_t most =
-      isFlat ? 1
-             : std::min<int64_t>(
-                   {w.outHeight, std::max<int64_t>(1, pixels / columns), 1023});
   std::vector<Tiling> made;
-  size_t sizes = 0;
-  int64_t last = 0;
-  for (int64_t n = int64_t(divideCeil(w.outHeight, most));
-       n <= w.outHeight && sizes < kSizes; ++n) {
-    const int64_t rows = int64_t(divideCeil(w.outHeight, n));
-    if (rows == last)
-      continue;
-    last = rows;
-    // Of each size the first that fits, with two copies if there is room.
-    auto add = [&](bool isShared) {
-      for (int64_t copies : {2, 1})
-        for (int64_t b = blocks; b >= 1;
-             b = b == 1 ? 0 : int64_t(divideCeil(b, 2))) {
-          const Tiling tiling = {rows, columns, copies, b, isShared};
-          auto found = buffers(number, tiling);
-          if (!found)
-            continue;
-          std::vector<Instruction> own;
-          int64_t bank = 0;
-          emitLayer(surface, number, tiling, *found, bank, own);
-          if (!fieldsHold(own, core))
-            continue;
-          made.push_back(tiling);
-          return true;
-        }
-      return false;
-    };
-    sizes += add(false);
-    if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
-      add(true);
+  // Of a size the first way that fits, with two copies if there is room.
+  auto add = [&](Tiling tiling) {
+    for (tiling.copies = 2; tiling.copies > 0; --tiling.copies)
+      for (tiling.blocks = blocks; tiling.blocks > 0; tiling.blocks /= 2) {
+        auto found = buffers(number, tiling);
+        if (!found)
+          continue;
+        std::vector<Instruction> own;
+        int64_t bank = 0;
+        emitLayer(surface, number, tiling, *found, bank, own);
+        if (!fieldsHold(own, core))
+          continue;
+        made.push_back(tiling);
+        return true;
+      }
+    return false;
+  };
+  // Whole rows, or parts of them if no row fits.
+  const bool isWhole = isPacked[size_t(layer.input)];
+  for (int64_t parts = int64_t(
+           divideCeil(w.outWidth, std::min<int64_t>(pixels, kMostPixels)));
+       parts <= w.outWidth && made.empty(); parts *= 2) {
+    const int64_t columns = int64_t(divideCeil(w.outWidth, parts));
+    const int64_t most =
+        isFlat ? 1
+               : std::min<int64_t>({w.outHeight,
+                                    std::max<int64_t>(1, pixels / columns),
+                                    kMostPixels});
+    size_t sizes = 0;
+    int64_t last = 0;
+    for (int64_t n = int64_t(divideCeil(w.outHeight, most));
+         n <= w.outHeight && sizes < kSizes; ++n) {
+      const int64_t rows = int64_t(divideCeil(w.outHeight, n));
+      if (rows == last)
+        continue;
+      last = rows;
+      sizes += add({rows, columns});
+      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
+        add({rows, columns, 2, 1, /*isShared=*/true});
+    }
+    if (isWhole)
+      break;
   }
   return made;
 }

@@ -90,7 +90,6 @@ SUITES = {
     "golden": golden.golden,            # NETWORK LEVEL
     "engine": engines.faces,            # NETWORK CORE FACES FRAMES
     "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
-    "engine-refusals": engines.refusals,
     "explore": explore.explore,
     "configs": configs.configs,
     "pages": pages.pages,

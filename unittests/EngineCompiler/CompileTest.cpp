@@ -46,7 +46,11 @@ protected:
     EXPECT_TRUE(refusals.empty());
     for (const Problem &problem :
          verify(compiled->program, core, compiled->surroundings()))
-      ADD_FAILURE() << problem.text;
+      ADD_FAILURE() << problem.text << "\n"
+                    << (problem.instruction > 0
+                            ? print(compiled->program
+                                        .instructions[problem.instruction - 1])
+                            : "");
     if (HasFailure())
       return refusals;
     std::mt19937_64 random(seed);
