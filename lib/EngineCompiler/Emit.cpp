@@ -3,6 +3,7 @@
 #include "Emit.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
@@ -81,7 +82,10 @@ private:
         divideCeil(surface.network.tensors[size_t(tensor)].channels, core.in));
   }
   /// Words of the scratchpad from pixel to pixel of a loaded tile.
-  int64_t inPitch() const { return pixelPitch(inWords, isDepthwise(layer)); }
+  int64_t inPitch() const {
+    return layer.kind == Layer::Matrix ? pixelPitch(inWords, strideW(), core)
+                                       : inWords;
+  }
   /// Words of a pixel that are stored at a time.
   int64_t storedWords() const {
     return isFlatSum ? outWords : tiling.blocks * core.out / core.in;
@@ -480,6 +484,17 @@ private:
   bool isFlat = false; ///< steps take all words of a row at once
 };
 } // namespace
+
+int64_t engine::pixelPitch(int64_t words, ArrayRef<int64_t> strides,
+                           const Core &core) {
+  const int64_t most = std::max<int64_t>(1, core.banks / 4);
+  while (any_of(strides, [&](int64_t stride) {
+    return std::gcd(words * stride, core.banks) >
+           most * std::gcd(stride, core.banks);
+  }))
+    ++words;
+  return words;
+}
 
 bool engine::sumsFlat(const Layer &layer, const LayerImage &image,
                       int64_t outputWords, const Core &core) {

@@ -17,12 +17,12 @@ struct Home {
   int64_t top = 0, left = 0, bottom = 0, right = 0, padByte = 0;
 };
 
-/// Words from pixel to pixel of a tensor in the scratchpad. If a layer reads it
-/// depthwise, the array goes on with one word of each pixel for long: an odd
-/// number of words makes it walk through all banks, and others get through.
-inline int64_t pixelPitch(int64_t words, bool isReadDepthwise) {
-  return isReadDepthwise ? words | 1 : words;
-}
+/// Words from pixel to pixel of a tensor in the scratchpad that the array walks
+/// through in steps of `strides` pixels, all that its readers have. It goes
+/// first, and would keep others from a bank for long if it always met the same
+/// one: at least four banks take turns, if there are as many.
+int64_t pixelPitch(int64_t words, llvm::ArrayRef<int64_t> strides,
+                   const Core &core);
 
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units

@@ -76,9 +76,12 @@ int64_t Plan::insideWords(size_t number) const {
 
 int64_t Plan::insidePitch(size_t number) const {
   const ByteTensor &t = tensor(number);
-  return pixelPitch(wordsOf(t), any_of(t.readers, [&](int reader) {
-                      return isDepthwise(network.layers[size_t(reader)]);
-                    }));
+  std::vector<int64_t> strides;
+  for (int reader : t.readers)
+    if (const Layer &layer = network.layers[size_t(reader)];
+        layer.kind == Layer::Matrix && layer.input == int(number))
+      strides.push_back(layer.window.strideW);
+  return pixelPitch(wordsOf(t), strides, core);
 }
 
 /// The largest tensors first.

@@ -11,6 +11,10 @@
 #include "../Engine/CaseFiles.h"
 #include "../Engine/OpenClFace.h"
 #include "NetworkRun.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Parser/Parser.h"
 #include "rhizome/Dialect/Flow/Flow.h"
 #include "rhizome/Dialect/Flow/Tasks.h"
@@ -75,7 +79,9 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv);
   mlir::MLIRContext context;
   context.loadDialect<osa::OsaDialect, flow::FlowDialect, num::NumDialect,
-                      mlir::func::FuncDialect>();
+                      mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                      mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                      mlir::tensor::TensorDialect>();
   auto module =
       mlir::parseSourceFile<mlir::ModuleOp>(modulePath.getValue(), &context);
   if (!module)
