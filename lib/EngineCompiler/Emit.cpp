@@ -490,7 +490,7 @@ int64_t engine::pixelPitch(int64_t words, ArrayRef<int64_t> strides,
   const int64_t most = std::max<int64_t>(1, core.banks / 4);
   while (any_of(strides, [&](int64_t stride) {
     return std::gcd(words * stride, core.banks) >
-           most * std::gcd(stride, core.banks);
+           std::max(most, std::gcd(stride, core.banks));
   }))
     ++words;
   return words;
