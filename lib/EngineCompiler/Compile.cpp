@@ -46,6 +46,9 @@ public:
         tryInside(tensor);
     for (size_t i = 0; i < tilings.size(); ++i)
       refine(i);
+    for (size_t i = 1; i < tilings.size(); ++i)
+      if (network.layers[i].kind != Layer::Matrix)
+        tryEarly(i);
     return made();
   }
 
@@ -91,6 +94,24 @@ private:
     isInside[tensor] = false;
     tilings = old;
     plan.place(isInside);
+  }
+
+  /// Carries out a layer of the lanes tile by tile between those of the layer
+  /// before, which may be the array's, if that is faster.
+  void tryEarly(size_t layer) {
+    const size_t last = std::min(layer + 1, tilings.size() - 1);
+    std::vector<Tiling> best = tilings;
+    int64_t least = predicted(layer - 1, last).cycles;
+    for (const Tiling &tiling : plan.tilings(layer, /*smallest=*/true)) {
+      tilings[layer] = tiling;
+      tilings[layer].isEarly = true;
+      const int64_t cycles = predicted(layer - 1, last).cycles;
+      if (cycles < least) {
+        least = cycles;
+        best = tilings;
+      }
+    }
+    tilings = best;
   }
 
   /// Tiles of the next sizes, or shared differently, seen with the layer's

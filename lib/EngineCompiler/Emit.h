@@ -28,9 +28,11 @@ int64_t pixelPitch(int64_t words, llvm::ArrayRef<int64_t> strides,
 /// `copies` buffers of what is loaded or stored tile by tile, so that units
 /// need not wait; `blocks` blocks of output channels are stored at a time. Of a
 /// depthwise layer that is `shared`, the lanes do every second block.
+/// Tiles of a layer that is `isEarly` stand between those of the layer before,
+/// as soon as what they need is there.
 struct Tiling {
   int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
-  bool isShared = false;
+  bool isShared = false, isEarly = false;
   bool operator==(const Tiling &) const = default;
 };
 
@@ -63,11 +65,12 @@ inline int64_t totalWords(const BufferWords &w, const Tiling &tiling,
          tiling.copies * (w.input + w.other + w.output);
 }
 
-/// Appends the instructions, without tokens. `bank` is the bank of accumulators
-/// that is used next.
+/// Appends the instructions, without tokens: of the layer's constants and its
+/// output's border, then of each tile. `bank` is the bank of accumulators that
+/// is used next.
+using Blocks = std::vector<std::vector<Instruction>>;
 void emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
-               const Buffers &buffers, int64_t &bank,
-               std::vector<Instruction> &instructions);
+               const Buffers &buffers, int64_t &bank, Blocks &blocks);
 
 /// Whether pixels are summed up with all channels at once: each word of a pixel
 /// is a pixel to the lanes. `rows` of the tile is 1 then.

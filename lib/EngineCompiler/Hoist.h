@@ -6,6 +6,11 @@
 #include "rhizome/Engine/Program.h"
 
 namespace rhizome::engine {
+/// Whether one of the first instructions writes what one of the others uses, or
+/// the other way round, as far as the first and last words of accesses tell.
+bool conflict(llvm::ArrayRef<Instruction> first,
+              llvm::ArrayRef<Instruction> others, const Core &core);
+
 /// Moves the load unit's instructions up, none before another one, past
 /// instructions that share no words with them; at most past `limit`. What
 /// `marks` has for each instruction moves with it.

@@ -151,7 +151,7 @@ bool Plan::place(const std::vector<bool> &inside) {
   return true;
 }
 
-std::vector<Tiling> Plan::tilings(size_t number) const {
+std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   const Layer &layer = network.layers[number];
   const osa::Window &w = layer.window;
   const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
@@ -169,10 +169,10 @@ std::vector<Tiling> Plan::tilings(size_t number) const {
         auto found = buffers(number, tiling);
         if (!found)
           continue;
-        std::vector<Instruction> own;
+        Blocks own;
         int64_t bank = 0;
         emitLayer(surface, number, tiling, *found, bank, own);
-        if (!fieldsHold(own, core))
+        if (!all_of(own, [&](auto &block) { return fieldsHold(block, core); }))
           continue;
         made.push_back(tiling);
         return true;
@@ -190,17 +190,22 @@ std::vector<Tiling> Plan::tilings(size_t number) const {
                : std::min<int64_t>({w.outHeight,
                                     std::max<int64_t>(1, pixels / columns),
                                     kMostPixels});
-    size_t sizes = 0;
-    int64_t last = 0;
-    for (int64_t n = int64_t(divideCeil(w.outHeight, most));
-         n <= w.outHeight && sizes < kSizes; ++n) {
-      const int64_t rows = int64_t(divideCeil(w.outHeight, n));
-      if (rows == last)
-        continue;
-      last = rows;
-      sizes += add({rows, columns});
+    // Rows that divide the height into as equal parts as may be.
+    std::vector<int64_t> sizes;
+    for (int64_t n = int64_t(divideCeil(w.outHeight, most)); n <= w.outHeight;
+         ++n)
+      if (const int64_t rows = int64_t(divideCeil(w.outHeight, n));
+          sizes.empty() || rows != sizes.back())
+        sizes.push_back(rows);
+    if (smallest)
+      std::reverse(sizes.begin(), sizes.end());
+    size_t found = 0;
+    for (int64_t rows : sizes) {
+      found += add({rows, columns});
       if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
         add({rows, columns, 2, 1, /*isShared=*/true});
+      if (found == kSizes)
+        break;
     }
     if (isWhole)
       break;
@@ -232,11 +237,33 @@ std::optional<Buffers> Plan::buffers(size_t number,
 
 Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
   Part made;
-  std::vector<Instruction> &all = made.program.instructions;
   int64_t bank = 0;
+  struct Block {
+    size_t layer;
+    std::vector<Instruction> instructions;
+  };
+  std::vector<Block> order;
   for (size_t i = first; i <= last; ++i) {
-    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, all);
-    made.layers.resize(all.size(), i);
+    Blocks blocks;
+    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, blocks);
+    const bool isEarly = i > first && tilings[i].isEarly;
+    size_t own = 0; // after the layer's blocks so far
+    for (auto &block : blocks) {
+      size_t to = order.size();
+      while (isEarly && to > own && order[to - 1].layer == i - 1 &&
+             !conflict(block, order[to - 1].instructions, core))
+        --to;
+      // A tile later: what the layer before stores is in memory then.
+      if (to < order.size())
+        ++to;
+      own = to + 1;
+      order.insert(order.begin() + ptrdiff_t(to), {i, std::move(block)});
+    }
+  }
+  std::vector<Instruction> &all = made.program.instructions;
+  for (Block &block : order) {
+    append_range(all, block.instructions);
+    made.layers.resize(all.size(), block.layer);
   }
   if (options.movesLoads)
     moveLoadsUp(all, made.layers, core, size_t(3 * core.depth));

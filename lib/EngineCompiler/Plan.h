@@ -27,8 +27,9 @@ public:
   bool place(const std::vector<bool> &inside);
   const Surface &places() const { return surface; }
 
-  /// Ways to cut a layer that fit, those with the fewest tiles first.
-  std::vector<Tiling> tilings(size_t layer) const;
+  /// Some ways to cut a layer that fit, those with the fewest tiles or those
+  /// with the most first.
+  std::vector<Tiling> tilings(size_t layer, bool smallest = false) const;
 
   /// Whether buffers of a layer with these tiles fit.
   bool fits(size_t layer, const Tiling &tiling) const {
