@@ -330,13 +330,12 @@ private:
       return fetchArrives(end);
     readers[client].room -= words;
     (client == LoadClient ? loadWords : weightWords)
-        .push_back({begin + kTake, end + kTake, words, p});
+        .push_back({begin + kTake, end + kTake, words});
   }
 
   /// Words that come from a port one after the other.
   struct Arrival {
     int64_t begin, end, words;
-    unsigned port;
   };
 
   /// Bursts of an instruction that begins now; `free` is when its unit can take
@@ -364,6 +363,7 @@ private:
     int64_t left;   ///< words that still come
     double perWord; ///< words written for each of them
     int64_t begin;
+    bool isStream;
   };
 
   void stepLoad() {
@@ -378,22 +378,26 @@ private:
       }
       UnitState &unit = units[unsigned(Unit::Load)];
       unit.free = now + 1;
-      if (accesses.front().space == engine::Space::Memory)
+      const bool isStream = accesses.front().space != engine::Space::Memory;
+      if (!isStream)
         ask(LoadClient, accesses.front(), unit.free);
-      else
-        loadWords.push_back({now + kTake, now + kTake + comes, comes, kNoPort});
-      jobs.push_back({*number, comes, double(writes) / double(comes), now});
+      jobs.push_back(
+          {*number, comes, double(writes) / double(comes), now, isStream});
     }
-    while (!loadWords.empty()) {
-      const Arrival words = loadWords.front();
-      loadWords.pop_front();
+    while (!jobs.empty() && (jobs.front().isStream || !loadWords.empty())) {
       Job &job = jobs.front();
+      // A stream's words are there.
+      Arrival words = {job.begin + kTake, job.begin + kTake, job.left};
+      if (!job.isStream) {
+        words = loadWords.front();
+        loadWords.pop_front();
+      }
       // The unit writes a word a cycle, once it is there.
       const double takes = double(words.words) * job.perWord;
       writer = std::max({double(words.end) + std::min(job.perWord, 1.0),
                          std::max(writer, double(words.begin)) + takes,
                          double(job.begin + kForm) + takes});
-      if (words.port != kNoPort)
+      if (!job.isStream)
         frees.push_back({int64_t(writer), words.words, LoadClient});
       later(int64_t(writer));
       job.left -= words.words;
@@ -577,7 +581,6 @@ private:
     endsAt(Unit::Store, *number, end);
   }
 
-  static constexpr unsigned kNoPort = ~0u;
   struct Free {
     int64_t time, words;
     unsigned client;
