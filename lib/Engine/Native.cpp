@@ -172,6 +172,11 @@ private:
       constants(f.constants, 3, 8, m);
       constants(f.constants + 3, 3, 8, n);
       constants(f.constants + 6, 6, 7, o);
+      // Operands count four times.
+      for (int c = 0; c < kIn; ++c) {
+        m[c] *= 4;
+        n[c] *= 4;
+      }
       auto wordOfA = [&](int64_t y, int64_t x) {
         return &scratch(f.a + y * f.a_row + x * f.a_column, 0);
       };

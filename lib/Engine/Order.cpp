@@ -54,7 +54,40 @@ std::vector<Run> engine::runsOf(const Access &access, bool *isTwice) {
 void Accessors::add(size_t number, Unit unit, ArrayRef<Access> accesses,
                     const Clock &start,
                     function_ref<void(const Conflict &)> report) {
+  // Words of an access that are alike, and what is known of them from then on.
+  auto check = [&](const Access &access, Run words, const Cell &cell) {
+    if (cell.writer > start[cell.writerUnit])
+      report(
+          {access.space, access.bank, words, cell.writer, true, access.writes});
+    if (access.writes)
+      for (unsigned other = 0; other < kUnits; ++other)
+        if (cell.readers[other] > start[other])
+          report({access.space, access.bank, words, cell.readers[other], false,
+                  true});
+  };
+  // Who comes after the writer comes after those before it.
+  auto note = [&](const Access &access, Cell &cell) {
+    if (access.writes)
+      cell = {number, {}, unsigned(unit)};
+    else
+      cell.readers[unsigned(unit)] = number;
+  };
+  auto visitScratch = [&](const Access &access, Run run) {
+    if (size_t(run.end) > scratch.size())
+      scratch.resize(size_t(run.end));
+    for (int64_t word = run.first; word < run.end;) {
+      const Cell cell = scratch[size_t(word)];
+      int64_t end = word + 1;
+      while (end < run.end && scratch[size_t(end)] == cell)
+        ++end;
+      check(access, {word, end}, cell);
+      for (; word < end; ++word)
+        note(access, scratch[size_t(word)]);
+    }
+  };
   auto visit = [&](const Access &access, Run run) {
+    if (access.space == Space::Scratch)
+      return visitScratch(access, run);
     Cells &cells = spaces[{access.space, access.bank}];
     if (cells.empty())
       cells[0] = {};
@@ -66,23 +99,11 @@ void Accessors::add(size_t number, Unit unit, ArrayRef<Access> accesses,
     };
     auto begin = split(run.first), end = split(run.end);
     for (auto it = begin; it != end; ++it) {
-      auto &[first, cell] = *it;
-      const Run words = {first, std::next(it)->first};
-      if (cell.writer > start[cell.writerUnit])
-        report({access.space, access.bank, words, cell.writer, true,
-                access.writes});
-      if (access.writes)
-        for (unsigned other = 0; other < kUnits; ++other)
-          if (cell.readers[other] > start[other])
-            report({access.space, access.bank, words, cell.readers[other],
-                    false, true});
-      cell.readers[unsigned(unit)] = number;
+      check(access, {it->first, std::next(it)->first}, it->second);
+      note(access, it->second);
     }
-    // Who comes after the writer comes after those before it.
-    if (access.writes) {
+    if (access.writes)
       cells.erase(std::next(begin), end);
-      begin->second = {number, {}, unsigned(unit)};
-    }
   };
   auto inOrder = [&](bool writes) {
     for (const Access &access : accesses) {

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace rhizome::engine {
 /// For each unit the number of the last of its instructions that has ended, 0
@@ -55,10 +56,13 @@ private:
     size_t writer = 0;
     Clock readers = {};
     unsigned writerUnit = 0;
+    bool operator==(const Cell &) const = default;
   };
   /// By their first words; each reaches to the next.
   using Cells = std::map<int64_t, Cell>;
   std::map<std::pair<Space, int64_t>, Cells> spaces;
+  /// Of the scratchpad, one a word: its accesses are scattered.
+  std::vector<Cell> scratch;
 };
 
 /// The tokens that wait between units while a program runs.

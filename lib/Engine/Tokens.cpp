@@ -30,9 +30,11 @@ void engine::addTokens(Program &program, const Core &core) {
       Instruction &giver = program.instructions[conflict.earlier - 1];
       const Unit from = infoOf(giver.opcode).unit;
       auto &tokens = pairs[unsigned(from)][unsigned(info.unit)];
-      const int64_t waiting = count_if(tokens, [&](const Pair &pair) {
-        return pair.waiter > conflict.earlier;
-      });
+      // Their waiters ascend.
+      const int64_t waiting =
+          tokens.end() - partition_point(tokens, [&](const Pair &pair) {
+            return pair.waiter <= conflict.earlier;
+          });
       giver.gives |= to;
       start.join(order.ended(conflict.earlier));
       // One token is enough for an instruction; and where no more fit, the one

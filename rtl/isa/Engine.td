@@ -252,9 +252,10 @@ def Vector : Instruction<5, "vector", VectorUnit> {
     - `requantize`: result = clamp((sum · m + o) >> (17 + 8 · shift)). Constants: five words
       of m, six of o, byte by byte, the lowest first; m has 35 bits, and the five highest
       of its last byte do not count.
-    - `add`: result = clamp((a · m + b · n + o) >> (8 · shift)). Constants: three words of
-      m, three of n, six of o. Here and there o has 47 bits, and the highest of its last
-      byte does not count.
+    - `add`: result = clamp((4 · (a · m + b · n) + o) >> (8 · shift)), so that a shift of
+      three eights leaves 22 bits of fraction and one for the whole part of m and n.
+      Constants: three words of m, three of n, six of o. Here and there o has 47 bits, and
+      the highest of its last byte does not count.
     - `maximum`: result = clamp(the greatest tap of a).
     - `dot`: sum = the taps of a times the words from b on, one a tap; `more` adds.
     - `multiply`: sum = a · b; `more` adds.
@@ -333,7 +334,7 @@ def Vector : Instruction<5, "vector", VectorUnit> {
                 m[k] = m[k] * 256 + (i == 11 ? (byte & 63) - (byte & 64)
                                      : i == 2 || i == 5 ? byte : byte & 255);
               }
-              value = (SCRATCH(fa, c) * m[0] + SCRATCH(fb, c) * m[1] + m[2]) >> (8 * shift);
+              value = (4 * (SCRATCH(fa, c) * m[0] + SCRATCH(fb, c) * m[1]) + m[2]) >> (8 * shift);
             } else if (operation == 2) {
               fa += t / taps0 * b_row + t % taps0 * b_column;
               value = SCRATCH(fa, c);

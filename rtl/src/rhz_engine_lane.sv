@@ -49,8 +49,12 @@ module rhz_engine_lane #(
   logic [23:0] d2;
   logic [47:0] p;
   assign sum = 27'($signed(sum_i));
-  assign y1  = constants2_i ? {1'b0, m[16:0]} : 18'($signed(byte2_q));
-  assign y2  = constants3_i ? m[34:17] : 18'($signed(byte3_q));
+  // The operands of add count four times.
+  logic [17:0] operand2, operand3;
+  assign operand2 = add_i ? 18'($signed({byte2_q, 2'b00})) : 18'($signed(byte2_q));
+  assign operand3 = add_i ? 18'($signed({byte3_q, 2'b00})) : 18'($signed(byte3_q));
+  assign y1  = constants2_i ? {1'b0, m[16:0]} : operand2;
+  assign y2  = constants3_i ? m[34:17] : operand3;
   assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
   rhz_engine_multiply #(.Wide(Wide)) u_multiply (
     .clk_i, .held_i(!requantize_i), .adds_i(requantize_i || add_i), .shifts_i(requantize_i),

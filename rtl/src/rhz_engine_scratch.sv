@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The scratchpad: Banks equal parts, each with a read port and a write port, picked by
-// the highest bits of an address. Readers and writers of different banks are served in
-// the same cycle; of those that meet in one, the reader with the lowest number is, and
-// the writer that was not served last time. A word is read when rd_valid_i and
-// rd_ready_o are high, and comes with rd_data_valid_o Latency cycles later; a word is
-// written when wr_valid_i and wr_ready_o are high, and reads of later cycles see it.
+// the lowest bits of an address, so that clients that walk through words meet seldom.
+// Readers and writers of different banks are served in the same cycle; of those that meet
+// in one, the reader with the lowest number is, and the writer that was not served last
+// time. A word is read when rd_valid_i and rd_ready_o are high, and comes with
+// rd_data_valid_o Latency cycles later; a word is written when wr_valid_i and wr_ready_o
+// are high, and reads of later cycles see it.
 module rhz_engine_scratch #(
   parameter int Width   = 128,
   parameter int Words   = 1024,
@@ -39,11 +40,11 @@ module rhz_engine_scratch #(
   logic [2*BankBits-1:0] write_bank, write_bank_q;
   for (genvar r = 0; r < Readers; r++) begin : gen_read_bank
     assign read_bank[r*BankBits +: BankBits] =
-        (Banks > 1) ? rd_addr_i[(r+1)*AddrWidth-1 -: BankBits] : BankBits'(0);
+        (Banks > 1) ? rd_addr_i[r*AddrWidth +: BankBits] : BankBits'(0);
   end
   for (genvar w = 0; w < 2; w++) begin : gen_write_bank
     assign write_bank[w*BankBits +: BankBits] =
-        (Banks > 1) ? wr_addr_i[(w+1)*AddrWidth-1 -: BankBits] : BankBits'(0);
+        (Banks > 1) ? wr_addr_i[w*AddrWidth +: BankBits] : BankBits'(0);
   end
 
   // Readers: who goes first, and a register after that.
@@ -58,7 +59,7 @@ module rhz_engine_scratch #(
     end
     assign rd_ready_o[r] = meets == '0;
     always_ff @(posedge clk_i)
-      read_row_q[r*RowBits +: RowBits] <= rd_addr_i[r*AddrWidth +: RowBits];
+      read_row_q[r*RowBits +: RowBits] <= rd_addr_i[(r+1)*AddrWidth-1 -: RowBits];
   end
   always_ff @(posedge clk_i) begin
     read_q      <= rst_ni ? rd_valid_i & rd_ready_o : '0;
@@ -79,7 +80,7 @@ module rhz_engine_scratch #(
   always_ff @(posedge clk_i) begin
     write_q      <= rst_ni ? wr_valid_i & wr_ready_o : '0;
     write_bank_q <= write_bank;
-    write_row_q  <= {wr_addr_i[AddrWidth +: RowBits], wr_addr_i[0 +: RowBits]};
+    write_row_q  <= {wr_addr_i[2*AddrWidth-1 -: RowBits], wr_addr_i[AddrWidth-1 -: RowBits]};
     write_data_q <= wr_data_i;
   end
 

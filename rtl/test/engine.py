@@ -10,6 +10,7 @@ memories and streams.
   engine.py --seeds N        as many runs with pauses (2)
   engine.py --isa FILE       the generated decoder (build/rtl/rhz_isa.sv)
   engine.py --builds FOLDER  keeps the simulators there
+  engine.py --measure        prints the cycles of each run, and runs nothing that is wrong
   engine.py --icarus         in four states (rhz_tb_engine), once with pauses
 """
 import argparse
@@ -199,6 +200,7 @@ def main():
     parser.add_argument("--builds", help="keeps the simulators in this folder")
     parser.add_argument("--icarus", action="store_true", help="in four states")
     parser.add_argument("--verbose", action="store_true", help="the cycles of each run")
+    parser.add_argument("--measure", action="store_true", help="these, and no mistakes")
     arguments = parser.parse_args()
     tool = "iverilog" if arguments.icarus else "verilator"
     if not shutil.which(tool):
@@ -231,8 +233,9 @@ def check(arguments, temporary):
         program = build(json.loads(text), arguments)
         jobs = [(program, case, seed, 0) for case in folders
                 for seed in range(arguments.seeds + 1)]
-        wrong = mistakes(folders[0], os.path.join(temporary, "mistakes"))
-        jobs += [(program, case, 1, error) for error, case in wrong.items()]
+        if not arguments.measure:
+            wrong = mistakes(folders[0], os.path.join(temporary, "mistakes"))
+            jobs += [(program, case, 1, error) for error, case in wrong.items()]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for case, seed, numbers, message in pool.map(run, jobs):
                 if message:
@@ -240,7 +243,7 @@ def check(arguments, temporary):
                     print("FAILED %s seed %d: %s" % (case, seed, message), flush=True)
                     continue
                 passed += 1
-                if arguments.verbose:
+                if arguments.verbose or arguments.measure:
                     print("%-50s seed %d %8d cycles; run/wait %s" % (
                         case[-50:], seed, numbers["cycles"], " ".join(
                             "%s %d/%d" % item for item in

@@ -95,7 +95,7 @@ class Core:
                             m = self.constant(v["constants"], 3, c, 24)
                             k = self.constant(v["constants"] + 3, 3, c, 24)
                             o = self.constant(v["constants"] + 6, 6, c, 47)
-                            value = (self.scratch[a][c] * m + self.scratch[b][c] * k + o) >> (
+                            value = (4 * (self.scratch[a][c] * m + self.scratch[b][c] * k) + o) >> (
                                 8 * v["shift"])
                         elif op == MAXIMUM:
                             value = self.scratch[tap][c]
@@ -154,9 +154,8 @@ def accesses(unit, v, p):
 def legal(unit, v, p):
     reads, writes, count = accesses(unit, v, p)
     words = [w for w in reads | writes if not isinstance(w, tuple)]
-    # The first word of each bank is the bench's.
-    bank = p["Words"] // p["Banks"]
-    if any(not 0 <= w < p["Words"] or w % bank == 0 for w in words):
+    # The first words, one of each bank, are the bench's.
+    if any(not p["Banks"] <= w < p["Words"] for w in words):
         return False
     if unit == VECTOR_UNIT and v["operation"] not in (DOT, MULTIPLY):
         if len(writes) != count or reads & writes:

@@ -146,7 +146,7 @@ module rhz_tb_engine_compute;
       other_read = draw(100) < stalls;
       other_addr = AddrWidth'(draw(Words));
       fill_valid = draw(100) < stalls;
-      fill_addr  = AddrWidth'(draw(Banks) * (Words / Banks));
+      fill_addr  = AddrWidth'(draw(Banks));
     end
     if (cycle == 60000) $display("HANG matrix %0d of %0d, vector %0d of %0d", m_done, matrix_count,
                                    v_done, vector_count);

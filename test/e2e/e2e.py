@@ -20,6 +20,7 @@ import cluster
 import configs
 import dies
 import drivers
+import engines
 import explore
 import extremes
 import faults
@@ -87,6 +88,8 @@ SUITES = {
     "calibrated-rtl": trained.calibrated_rtl,  # NAME
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
+    "engine": engines.faces,            # NETWORK CORE FACES FRAMES
+    "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
     "explore": explore.explore,
     "configs": configs.configs,
     "pages": pages.pages,

@@ -25,6 +25,7 @@ ALLOWED = {
     "Dialect": "Dialect/Num Dialect/Osa Dialect/Flow Dialect/Rtl Support",
     "Package": "Numeric Support",
     "ClusterSim": "Package Support runtime",
+    "EngineCompiler": "Engine Dialect/Num Dialect/Osa Support",
     "Interp": "Dialect/Num Dialect/Osa Numeric Support",
     "Conversion": "Dialect/Num Dialect/Osa Dialect/Flow Numeric Support",
     "Cpu": "Dialect/Marks Conversion Import/Kernel Dialect/Num Dialect/Osa Dialect/Flow "

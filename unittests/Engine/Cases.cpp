@@ -4,14 +4,12 @@
 //
 //   engine-cases DIR IN OUT PORT_BITS PORTS KIND COUNT SEED
 //
-// writes DIR/0, DIR/1, … with core.json, program.bin, program.txt,
-// mN.before.bin and mN.after.bin for each port, stream_in.bin, stream_out.bin.
-// KIND is one of those below.
+// writes DIR/0, DIR/1, … (see CaseFiles.h). KIND is one of those below.
+#include "CaseFiles.h"
 #include "RandomProgram.h"
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 using namespace rhizome::engine;
 using namespace rhizome::engine::test;
@@ -40,42 +38,14 @@ std::vector<Kind> kinds() {
         true}}};
 }
 
-void write(const std::filesystem::path &path, const void *bytes, size_t count) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(static_cast<const char *>(bytes), std::streamsize(count));
-  if (!file.flush()) {
-    std::fprintf(stderr, "cannot write %s\n", path.c_str());
-    std::exit(1);
-  }
-}
-
 void write(const std::filesystem::path &folder, const Case &made) {
-  std::filesystem::create_directories(folder);
-  std::string json = "{";
-  for (const ParameterInfo &parameter : parameters())
-    json += std::string("\"") + parameter.name +
-            "\": " + std::to_string(made.core.*parameter.member) + ", ";
-  json += "\"hash\": " + std::to_string(made.core.hash()) + "}\n";
-  write(folder / "core.json", json.data(), json.size());
-  const std::vector<uint8_t> program = toBytes(made.program);
-  write(folder / "program.bin", program.data(), program.size());
-  const std::string text = print(made.program);
-  write(folder / "program.txt", text.data(), text.size());
-
   State after = made.before;
   if (llvm::Error error = runChecked(made.program, made.core, after)) {
     std::fprintf(stderr, "%s: %s\n", folder.c_str(),
                  llvm::toString(std::move(error)).c_str());
     std::exit(1);
   }
-  for (size_t port = 0; port < size_t(made.core.ports); ++port)
-    for (auto [state, name] :
-         {std::pair(&made.before, ".before.bin"),
-          std::pair<const State *, const char *>(&after, ".after.bin")})
-      write(folder / ("m" + std::to_string(port) + name),
-            state->memories[port].data(), state->memories[port].size());
-  write(folder / "stream_in.bin", after.received.data(), after.received.size());
-  write(folder / "stream_out.bin", after.sent.data(), after.sent.size());
+  writeCase(folder, made.core, made.program, made.before, after);
 }
 } // namespace
 

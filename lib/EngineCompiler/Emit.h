@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The instructions of a layer, tile by tile, for homes of its tensors, a size
+// of tiles and places of its buffers that others choose.
+#pragma once
+
+#include "Image.h"
+
+namespace rhizome::engine {
+/// Where a tensor is from the layer that makes it to the last that reads it.
+struct Home {
+  bool isInside = false; ///< whole in the scratchpad, with a border
+  // Outside.
+  int64_t port = 0, address = 0, rowWords = 0;
+  bool isPacked = false;
+  // Inside: the word of pixel (0, 0), and what lies around the pixels.
+  int64_t first = 0, rowStep = 0, columnStep = 0;
+  int64_t top = 0, left = 0, bottom = 0, right = 0, padByte = 0;
+};
+
+/// Words from pixel to pixel of a tensor in the scratchpad that the array walks
+/// through in steps of `strides` pixels, all that its readers have. It goes
+/// first, and would keep others from a bank for long if it always met the same
+/// one: at least four banks take turns, if there are as many.
+int64_t pixelPitch(int64_t words, llvm::ArrayRef<int64_t> strides,
+                   const Core &core);
+
+/// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
+/// `copies` buffers of what is loaded or stored tile by tile, so that units
+/// need not wait; `blocks` blocks of output channels are stored at a time. Of a
+/// depthwise layer that is `shared`, the lanes do every second block.
+/// Tiles of a layer that is `isEarly` stand between those of the layer before,
+/// as soon as what they need is there.
+struct Tiling {
+  int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
+  bool isShared = false, isEarly = false;
+  bool operator==(const Tiling &) const = default;
+};
+
+/// Words of each buffer that a layer needs in the scratchpad.
+struct BufferWords {
+  int64_t constants = 0, input = 0, other = 0, temporary = 0, output = 0;
+};
+
+/// Their first words; `copies` of input, other and output follow each other, as
+/// do the temporaries.
+struct Buffers {
+  int64_t constants = 0, input = 0, other = 0, temporary = 0, output = 0;
+};
+
+/// What instructions of all layers are made from.
+struct Surface {
+  const Network &network;
+  const Image &image;
+  const Core &core;
+  std::vector<Home> homes;                             ///< of tensors
+  int64_t weightsPort = 0, weights = 0, constants = 0; ///< segments
+};
+
+/// Of one copy each, and of all.
+BufferWords bufferWords(const Surface &surface, size_t layer,
+                        const Tiling &tiling);
+inline int64_t totalWords(const BufferWords &w, const Tiling &tiling,
+                          int temporaries) {
+  return w.constants + temporaries * w.temporary +
+         tiling.copies * (w.input + w.other + w.output);
+}
+
+/// Appends the instructions, without tokens: of the layer's constants and its
+/// output's border, then of each tile. `bank` is the bank of accumulators that
+/// is used next.
+using Blocks = std::vector<std::vector<Instruction>>;
+void emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
+               const Buffers &buffers, int64_t &bank, Blocks &blocks);
+
+/// Whether pixels are summed up with all channels at once: each word of a pixel
+/// is a pixel to the lanes. `rows` of the tile is 1 then.
+bool sumsFlat(const Layer &layer, const LayerImage &image, int64_t outputWords,
+              const Core &core);
+
+/// Whether fields are in their bounds and rules hold.
+bool fieldsHold(llvm::ArrayRef<Instruction> instructions, const Core &core);
+} // namespace rhizome::engine

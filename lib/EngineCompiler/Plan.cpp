@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places by lifetimes, and the instructions of layers one after the other.
+#include "Plan.h"
+#include "Hoist.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace rhizome;
+using namespace rhizome::engine;
+
+/// Tensors and segments begin where bursts do.
+static constexpr int64_t kAlign = 16;
+/// Most rows and columns of a tile.
+static constexpr int64_t kMostPixels = 1023;
+/// Sizes of tiles that are compared.
+static constexpr size_t kSizes = 6;
+
+Plan::Plan(const Network &network, const Image &image,
+           const std::vector<bool> &isPacked, const Core &core,
+           const CompileOptions &options)
+    : network(network), image(image), isPacked(isPacked), core(core),
+      options(options), surface{network, image, core, {}, 0, 0, 0},
+      scratch(core.words) {}
+
+int64_t Plan::wordsOf(const ByteTensor &t) const {
+  return int64_t(divideCeil(t.channels, core.in));
+}
+
+int64_t Plan::rowWords(size_t i) const {
+  const ByteTensor &t = tensor(i);
+  return isPacked[i] ? int64_t(divideCeil(t.width * t.channels, core.in))
+                     : t.width * wordsOf(t);
+}
+
+std::vector<size_t> Plan::candidates() const {
+  std::vector<size_t> made;
+  for (auto [i, t] : enumerate(network.tensors))
+    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && borderOf(i) &&
+        insideWords(i) < core.words)
+      made.push_back(i);
+  sort(made, [&](size_t a, size_t b) {
+    return tensor(a).producer < tensor(b).producer;
+  });
+  return made;
+}
+
+/// The border that all readers of a tensor need, nothing if they need different
+/// values in it.
+std::optional<Home> Plan::borderOf(size_t number) const {
+  Home home;
+  bool isFirst = true;
+  for (int reader : tensor(number).readers) {
+    const Layer &layer = network.layers[size_t(reader)];
+    if (layer.input != int(number) || !layer.hasPads())
+      continue;
+    if (!isFirst && home.padByte != layer.padByte)
+      return std::nullopt;
+    isFirst = false;
+    home.padByte = layer.padByte;
+    const osa::Window &w = layer.window;
+    home.top = std::max(home.top, w.padTop);
+    home.left = std::max(home.left, w.padLeft);
+    home.bottom = std::max(home.bottom, w.padBottom);
+    home.right = std::max(home.right, w.padRight);
+  }
+  return home;
+}
+
+int64_t Plan::insideWords(size_t number) const {
+  const ByteTensor &t = tensor(number);
+  const Home border = *borderOf(number);
+  return (t.height + border.top + border.bottom) *
+         (t.width + border.left + border.right) * insidePitch(number);
+}
+
+int64_t Plan::insidePitch(size_t number) const {
+  const ByteTensor &t = tensor(number);
+  std::vector<int64_t> strides;
+  for (int reader : t.readers)
+    if (const Layer &layer = network.layers[size_t(reader)];
+        layer.kind == Layer::Matrix && layer.input == int(number))
+      strides.push_back(layer.window.strideW);
+  return pixelPitch(wordsOf(t), strides, core);
+}
+
+/// The largest tensors first.
+bool Plan::placeInside(const std::vector<bool> &inside) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < inside.size(); ++i)
+    if (inside[i])
+      order.push_back(i);
+  stable_sort(order, [&](size_t a, size_t b) {
+    return insideWords(a) > insideWords(b);
+  });
+  for (size_t i : order) {
+    const ByteTensor &t = tensor(i);
+    auto place = scratch.take(insideWords(i), t.producer, lastReader(t));
+    if (!place)
+      return false;
+    Home home = *borderOf(i);
+    home.isInside = true;
+    home.columnStep = insidePitch(i);
+    home.rowStep = (t.width + home.left + home.right) * home.columnStep;
+    home.first = *place + home.top * home.rowStep + home.left * home.columnStep;
+    surface.homes[i] = home;
+  }
+  return true;
+}
+
+/// Inputs and outputs come first, then segments, then what is needed for a
+/// time.
+void Plan::placeOutside(const std::vector<bool> &inside) {
+  memoryWords = {};
+  auto append = [&](int64_t port, int64_t words) {
+    int64_t &end = memoryWords[size_t(port)];
+    return std::exchange(end, int64_t(alignTo(end + words, kAlign)));
+  };
+  auto setHome = [&](size_t i, int64_t address) {
+    Home home;
+    home.isPacked = isPacked[i];
+    home.address = address;
+    home.rowWords = rowWords(i);
+    surface.homes[i] = home;
+  };
+  auto sizeOf = [&](size_t i) { return tensor(i).height * rowWords(i); };
+  for (const std::vector<int> *tensors : {&network.inputs, &network.outputs})
+    for (int i : *tensors)
+      setHome(size_t(i), append(0, sizeOf(size_t(i))));
+  // Weights have a port of their own if there are several.
+  surface.weightsPort = core.ports > 1 ? 1 : 0;
+  auto segment = [&](const std::vector<int8_t> &bytes) {
+    return append(surface.weightsPort, int64_t(bytes.size()) / core.in);
+  };
+  surface.weights = segment(image.weights);
+  surface.constants = segment(image.constants);
+  Rooms memory(int64_t(1) << 28);
+  for (auto [i, t] : enumerate(network.tensors))
+    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && !inside[i])
+      setHome(i, memoryWords[0] + *memory.take(sizeOf(i), t.producer,
+                                               lastReader(t), false, kAlign));
+  memoryWords[0] += memory.used();
+}
+
+bool Plan::place(const std::vector<bool> &inside) {
+  surface.homes.assign(network.tensors.size(), {});
+  scratch = Rooms(core.words);
+  if (!placeInside(inside))
+    return false;
+  placeOutside(inside);
+  return true;
+}
+
+std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
+  const Layer &layer = network.layers[number];
+  const osa::Window &w = layer.window;
+  const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
+  const int64_t words = wordsOf(tensor(size_t(layer.output)));
+  const bool isFlat = sumsFlat(layer, image.layers[number], words, core);
+  int64_t pixels = hasSums ? core.entries : core.words;
+  if (isFlat)
+    pixels = std::max<int64_t>(1, pixels / words);
+  const int64_t blocks = int64_t(divideCeil(words * core.in, core.out));
+  std::vector<Tiling> made;
+  // Of a size the first way that fits, with two copies if there is room.
+  auto add = [&](Tiling tiling) {
+    for (tiling.copies = 2; tiling.copies > 0; --tiling.copies)
+      for (tiling.blocks = blocks; tiling.blocks > 0; tiling.blocks /= 2) {
+        auto found = buffers(number, tiling);
+        if (!found)
+          continue;
+        Blocks own;
+        int64_t bank = 0;
+        emitLayer(surface, number, tiling, *found, bank, own);
+        if (!all_of(own, [&](auto &block) { return fieldsHold(block, core); }))
+          continue;
+        made.push_back(tiling);
+        return true;
+      }
+    return false;
+  };
+  // Whole rows, or parts of them if no row fits.
+  const bool isWhole = isPacked[size_t(layer.input)];
+  for (int64_t parts = int64_t(
+           divideCeil(w.outWidth, std::min<int64_t>(pixels, kMostPixels)));
+       parts <= w.outWidth && made.empty(); parts *= 2) {
+    const int64_t columns = int64_t(divideCeil(w.outWidth, parts));
+    const int64_t most =
+        isFlat ? 1
+               : std::min<int64_t>({w.outHeight,
+                                    std::max<int64_t>(1, pixels / columns),
+                                    kMostPixels});
+    // Rows that divide the height into as equal parts as may be.
+    std::vector<int64_t> sizes;
+    for (int64_t n = int64_t(divideCeil(w.outHeight, most)); n <= w.outHeight;
+         ++n)
+      if (const int64_t rows = int64_t(divideCeil(w.outHeight, n));
+          sizes.empty() || rows != sizes.back())
+        sizes.push_back(rows);
+    if (smallest)
+      std::reverse(sizes.begin(), sizes.end());
+    size_t found = 0;
+    for (int64_t rows : sizes) {
+      found += add({rows, columns});
+      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
+        add({rows, columns, 2, 1, /*isShared=*/true});
+      if (found == kSizes)
+        break;
+    }
+    if (isWhole)
+      break;
+  }
+  return made;
+}
+
+std::optional<Buffers> Plan::buffers(size_t number,
+                                     const Tiling &tiling) const {
+  const Layer &layer = network.layers[number];
+  const BufferWords words = bufferWords(surface, number, tiling);
+  Rooms rooms = scratch;
+  Buffers made;
+  // Neighboring layers begin at different ends.
+  auto take = [&](int64_t size, int64_t &place) {
+    auto found =
+        rooms.take(size, int64_t(number), int64_t(number), number % 2 == 1);
+    place = found.value_or(0);
+    return size == 0 || found.has_value();
+  };
+  if (take(words.input * tiling.copies, made.input) &&
+      take(words.constants, made.constants) &&
+      take(words.temporary * layer.temporaries, made.temporary) &&
+      take(words.other * tiling.copies, made.other) &&
+      take(words.output * tiling.copies, made.output))
+    return made;
+  return std::nullopt;
+}
+
+Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
+  Part made;
+  int64_t bank = 0;
+  struct Block {
+    size_t layer;
+    std::vector<Instruction> instructions;
+  };
+  std::vector<Block> order;
+  for (size_t i = first; i <= last; ++i) {
+    Blocks blocks;
+    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, blocks);
+    const bool isEarly = i > first && tilings[i].isEarly;
+    size_t own = 0; // after the layer's blocks so far
+    for (auto &block : blocks) {
+      size_t to = order.size();
+      while (isEarly && to > own && order[to - 1].layer == i - 1 &&
+             !conflict(block, order[to - 1].instructions, core))
+        --to;
+      // A tile later: what the layer before stores is in memory then.
+      if (to < order.size())
+        ++to;
+      own = to + 1;
+      order.insert(order.begin() + ptrdiff_t(to), {i, std::move(block)});
+    }
+  }
+  std::vector<Instruction> &all = made.program.instructions;
+  for (Block &block : order) {
+    append_range(all, block.instructions);
+    made.layers.resize(all.size(), block.layer);
+  }
+  if (options.movesLoads)
+    moveLoadsUp(all, made.layers, core, size_t(3 * core.depth));
+  all.emplace_back(isa::End{});
+  addTokens(made.program, core);
+  seal(made.program, core);
+  return made;
+}
+
+void Plan::describe(CompiledNetwork &made) const {
+  made.memoryWords = memoryWords;
+  made.segments = {
+      {"weights", surface.weightsPort, surface.weights, image.weights},
+      {"constants", surface.weightsPort, surface.constants, image.constants}};
+  auto add = [&](int i, std::vector<TensorPlace> &places) {
+    const ByteTensor &t = tensor(size_t(i));
+    const Home &home = surface.homes[size_t(i)];
+    places.push_back({t.name, t.height, t.width, t.channels, t.bias, home.port,
+                      home.address, home.rowWords, home.isPacked});
+  };
+  for (int i : network.inputs)
+    add(i, made.inputs);
+  for (int i : network.outputs)
+    add(i, made.outputs);
+}

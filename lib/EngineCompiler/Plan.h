@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where tensors and buffers lie for a choice of tensors that stay in the
+// scratchpad, the ways to cut each layer, and programs of parts of a network.
+// What is best is the search's (Compile.cpp).
+#pragma once
+
+#include "Emit.h"
+#include "Rooms.h"
+
+namespace rhizome::engine {
+/// A part of a network as a program, and the layer of each instruction.
+struct Part {
+  Program program;
+  std::vector<size_t> layers;
+};
+
+class Plan {
+public:
+  Plan(const Network &network, const Image &image,
+       const std::vector<bool> &isPacked, const Core &core,
+       const CompileOptions &options);
+
+  /// Tensors that may be kept in the scratchpad, in the order of their layers.
+  std::vector<size_t> candidates() const;
+
+  /// Finds homes; false if `inside` does not fit the scratchpad.
+  bool place(const std::vector<bool> &inside);
+  const Surface &places() const { return surface; }
+
+  /// Some ways to cut a layer that fit, those with the fewest tiles or those
+  /// with the most first.
+  std::vector<Tiling> tilings(size_t layer, bool smallest = false) const;
+
+  /// Whether buffers of a layer with these tiles fit.
+  bool fits(size_t layer, const Tiling &tiling) const {
+    return buffers(layer, tiling).has_value();
+  }
+
+  /// Layers `first` … `last` as a program with tokens.
+  Part part(size_t first, size_t last, llvm::ArrayRef<Tiling> tilings) const;
+
+  /// Fills in what the memories of the whole network hold.
+  void describe(CompiledNetwork &made) const;
+
+private:
+  const ByteTensor &tensor(size_t i) const { return network.tensors[i]; }
+  int64_t wordsOf(const ByteTensor &t) const;
+  int64_t rowWords(size_t tensor) const;
+  int64_t lastReader(const ByteTensor &t) const {
+    return t.readers.empty() ? t.producer : t.readers.back();
+  }
+  std::optional<Home> borderOf(size_t tensor) const;
+  int64_t insideWords(size_t tensor) const;
+  int64_t insidePitch(size_t tensor) const;
+  bool placeInside(const std::vector<bool> &inside);
+  void placeOutside(const std::vector<bool> &inside);
+  std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;
+
+  const Network &network;
+  const Image &image;
+  const std::vector<bool> isPacked;
+  const Core &core;
+  const CompileOptions &options;
+  Surface surface;
+  Rooms scratch;
+  std::array<int64_t, 4> memoryWords = {};
+};
+} // namespace rhizome::engine

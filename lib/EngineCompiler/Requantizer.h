@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The constants with which the lanes of the vector unit do what requantizers
+// and scaled additions of a network do, exactly or not at all.
+#pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace rhizome::engine {
+/// What a lane is to do with a sum a of `least` … `most`: the byte
+/// clamp((a · multiplier + offset) >> shift, low, high).
+struct Scaling {
+  int64_t multiplier;
+  __int128 offset;
+  int64_t shift;
+  int64_t low, high;
+  int64_t least, most;
+};
+
+/// The constants of a lane: m and o of `requantize`, m, n and o of `add`.
+struct Lane {
+  int64_t m = 0, n = 0, o = 0;
+  bool operator==(const Lane &) const = default;
+};
+
+/// Lanes that share the instruction's field `shift`.
+struct Lanes {
+  std::vector<Lane> lanes;
+  int64_t shift;
+};
+
+/// Constants of `requantize` that give the same bytes for every sum in its
+/// range; nothing if there are none of 35 and 47 bits. With the multiplier and
+/// the offset times a power of two where they fit, and otherwise with others
+/// that meet the same thresholds.
+std::optional<Lanes> requantizerOf(llvm::ArrayRef<Scaling> scalings);
+
+/// What an addition is to do with bytes a and b:
+/// (a · left + b · right + offset) >> shift.
+struct Sum {
+  __int128 left, right, offset;
+  int64_t shift;
+};
+
+/// Constants of `add` that do the same; nothing if there are none of 24 and 47
+/// bits.
+std::optional<Lanes> additionOf(llvm::ArrayRef<Sum> sums);
+} // namespace rhizome::engine

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Networks as programs of the engine: the outputs of its software faces and of its RTL
+against the interpreter's, byte by byte; predicted cycles against those of the RTL."""
+import re
+import sys
+
+import framework
+import networks
+import weights
+
+ROOT = networks.ROOT
+MAUI = (networks.MODELS / "ROCm+onnxruntime/csharp/tools/MauiModelTester/Resources/Raw"
+        "/test_data/model.onnx")
+# The prediction's error at most, and least shares of the array's products (16 x 16).
+NEAR = 0.03
+USE = {"ic_resnet8": 0.90, "kws_dscnn": 0.36, "maui": 0.54, "tv_resnet18": 0.93,
+       "tv_resnet50": 0.95}
+
+
+def module_of(suite, name):
+    """A network up to its integers; None if that failed."""
+    model = suite.need(MAUI) if name == "maui" else weights.made(suite, name)
+    module = suite.work / f"{name}.mlir"
+    result = suite.run("compile", model, "--compile-to", "integerize", "-o", module)
+    good = suite.check(result.status == 0, f"{name} becomes integers"
+                       + (f": {result.message}" if result.status else ""), result.command)
+    return module if good else None
+
+
+def run(suite, module, core, *options):
+    """engine-run's result; its JSON has the numbers."""
+    program = suite.need(suite.rhizome.parent / "engine-run")
+    return framework.run_program([program, module, core, *options])
+
+
+def faces(suite, name, core, which, frames):
+    """The faces WHICH (checked,native,opencl) on some FRAMES."""
+    module = module_of(suite, name)
+    if not module:
+        return
+    result = run(suite, module, core, "--faces", which, "--frames", frames)
+    for line in result.out.splitlines():
+        if line.startswith("SKIPPED"):
+            suite.skip(line)
+    if suite.check(result.status == 0 and result.json["differing"] == 0,
+                   f"{name} on {core}: {which} are the interpreter's"
+                   + ("" if result.status == 0 else f": {result.message}"), result.command):
+        numbers = result.json
+        print(f"      {numbers['instructions']} instructions, {numbers['predicted_cycles']} "
+              f"cycles predicted, {100 * numbers['array_use']:.1f} % of the array, "
+              f"{numbers['compile_s']} s")
+        if core == "core16x16":
+            suite.check(numbers["array_use"] >= USE[name],
+                        f"{name}: at least {100 * USE[name]:.0f} % of the array's products")
+
+
+def rtl(suite, name, core, seeds):
+    """The same in RTL without and with pauses of the memory, and its cycles."""
+    suite.tool("verilator")
+    module = module_of(suite, name)
+    if not module:
+        return
+    case = suite.work / "case" / name
+    made = run(suite, module, core, "--frames", "1", "--faces", "native", "--case", case)
+    if not suite.check(made.status == 0, f"{name}: a case for the RTL", made.command):
+        return
+    result = framework.run_program(
+        [sys.executable, ROOT / "rtl/test/engine.py", case, "--seeds", seeds, "--measure",
+         "--isa", suite.rhizome.parent.parent / "rtl/rhz_isa.sv"])
+    suite.check(result.status == 0, f"{name} on {core}: the RTL's memories are those of the "
+                f"native face, {seeds} times with pauses"
+                + ("" if result.status == 0 else f": {result.message}"), result.command)
+    found = re.search(r"seed 0 +(\d+) cycles", result.out)
+    if found:
+        cycles, predicted = int(found[1]), made.json["predicted_cycles"]
+        suite.check(abs(predicted / cycles - 1) <= NEAR,
+                    f"{name}: {predicted} cycles predicted, {cycles} measured, "
+                    f"{100 * (predicted / cycles - 1):+.2f} %")
+        if core == "core16x16":
+            use = made.json["array_use"] * predicted / cycles
+            suite.check(use >= USE[name], f"{name}: {100 * use:.1f} % of the array's products")
+
