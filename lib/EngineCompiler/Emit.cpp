@@ -21,11 +21,11 @@ struct View {
 class Emitter {
 public:
   Emitter(const Surface &surface, size_t number, const Tiling &tiling,
-          const Buffers &buffers, int64_t &bank, Blocks &blocks)
+          const Buffers &buffers, int64_t &bank, Pieces &pieces)
       : surface(surface), core(surface.core),
         layer(surface.network.layers[number]),
         image(surface.image.layers[number]), w(layer.window), tiling(tiling),
-        buffers(buffers), bank(bank), blocks(blocks),
+        buffers(buffers), bank(bank), pieces(pieces),
         inHome(surface.homes[size_t(layer.input)]),
         outHome(surface.homes[size_t(layer.output)]),
         inWords(wordsOf(layer.input)), outWords(wordsOf(layer.output)),
@@ -62,7 +62,7 @@ public:
   }
 
   void emit() {
-    blocks.emplace_back();
+    pieces.emplace_back();
     loadConstants();
     if (outHome.isInside)
       fillBorder();
@@ -71,7 +71,7 @@ public:
       for (x = 0; x < w.outWidth; x += tiling.columns) {
         rows = std::min(tiling.rows, w.outHeight - y);
         columns = std::min(tiling.columns, w.outWidth - x);
-        blocks.emplace_back();
+        pieces.emplace_back();
         tile(copy);
         copy = (copy + 1) % tiling.copies;
       }
@@ -92,7 +92,7 @@ private:
     return isFlatSum ? outWords : tiling.blocks * core.out / core.in;
   }
   template <typename T> void add(const T &fields) {
-    blocks.back().emplace_back(fields);
+    pieces.back().emplace_back(fields);
   }
 
   int64_t constantWords() const {
@@ -473,7 +473,7 @@ private:
   const Tiling &tiling;
   const Buffers &buffers;
   int64_t &bank;
-  Blocks &blocks;
+  Pieces &pieces;
   const Home &inHome, &outHome;
   const int64_t inWords, outWords;
   const bool isFlatSum;
@@ -507,15 +507,15 @@ bool engine::sumsFlat(const Layer &layer, const LayerImage &image,
 BufferWords engine::bufferWords(const Surface &surface, size_t layer,
                                 const Tiling &tiling) {
   int64_t bank = 0;
-  Blocks none;
+  Pieces none;
   const Buffers nowhere;
   return Emitter(surface, layer, tiling, nowhere, bank, none).words();
 }
 
 void engine::emitLayer(const Surface &surface, size_t layer,
                        const Tiling &tiling, const Buffers &buffers,
-                       int64_t &bank, Blocks &blocks) {
-  Emitter(surface, layer, tiling, buffers, bank, blocks).emit();
+                       int64_t &bank, Pieces &pieces) {
+  Emitter(surface, layer, tiling, buffers, bank, pieces).emit();
 }
 
 bool engine::fieldsHold(ArrayRef<Instruction> instructions, const Core &core) {

@@ -68,9 +68,9 @@ inline int64_t totalWords(const BufferWords &w, const Tiling &tiling,
 /// Appends the instructions, without tokens: of the layer's constants and its
 /// output's border, then of each tile. `bank` is the bank of accumulators that
 /// is used next.
-using Blocks = std::vector<std::vector<Instruction>>;
+using Pieces = std::vector<std::vector<Instruction>>;
 void emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
-               const Buffers &buffers, int64_t &bank, Blocks &blocks);
+               const Buffers &buffers, int64_t &bank, Pieces &pieces);
 
 /// Whether pixels are summed up with all channels at once: each word of a pixel
 /// is a pixel to the lanes. `rows` of the tile is 1 then.

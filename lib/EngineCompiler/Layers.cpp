@@ -125,7 +125,7 @@ private:
         .Case<osa::ConstantOp>([](auto) {})
         .Case<osa::Conv2dOp, osa::DenseOp>([&](auto one) { products(one); })
         .Case<osa::SumPoolOp, osa::MaxPoolOp, osa::RequantizeOp,
-              osa::ScaledAddOp, osa::ReshapeOp, osa::TableOp>(
+              osa::ScaledAddOp, osa::ReshapeOp, osa::TableOp, osa::ThresholdOp>(
             [&](auto one) { visit(one); })
         .Default([&](Operation *) {
           refuse(&op, "the engine has no instruction for '" +
@@ -265,7 +265,7 @@ private:
                           " bits, and the core's accumulators have " +
                           Twine(core.sum_bits));
     if (!result.hasOneUse() ||
-        !llvm::isa<osa::RequantizeOp>(*result.user_begin()))
+        !llvm::isa<osa::RequantizeOp, osa::ThresholdOp>(*result.user_begin()))
       return drop(op, "its sums go elsewhere than to one requantizer");
     meanings[result] = std::move(meaning);
   }
@@ -347,6 +347,81 @@ private:
     }
     tensor->producer = sums.index;
     layer.output = addTensor(op.getOutput(), *tensor);
+  }
+
+  /// Thresholds of sums, if there are a multiplier and an offset that meet all
+  /// of them.
+  void visit(osa::ThresholdOp op) {
+    const Meaning sums = meanings[op.getInput()];
+    if (sums.kind == Meaning::Unknown)
+      return;
+    if (sums.kind != Meaning::Sums)
+      return refuse(op, "it is no function of a layer's sums");
+    auto tensor = tensorOf(op.getOutput(), osa::nodeName(op));
+    if (!tensor)
+      return refuse(op, "its result needs more than 8 bits");
+    const auto shape = op.getThresholds().getShapedType().getShape();
+    const auto thresholds = osa::intValues(op.getThresholds());
+    const int64_t base = int64_t(op.getBase()), step = int64_t(op.getStep());
+    std::vector<Staircase> staircases;
+    for (size_t c = 0; c < sums.rest.size(); ++c) {
+      const auto own = ArrayRef(thresholds)
+                           .slice(shape[0] == 1 ? 0 : c * size_t(shape[1]),
+                                  size_t(shape[1]));
+      staircases.push_back(staircaseOf(own, sums, c, base, step, *tensor));
+    }
+    auto lanes = requantizerOf(staircases);
+    if (!lanes)
+      return refuse(op, "no multiplier of 35 bits and offset of 47 meet its "
+                        "thresholds");
+    Layer &layer = net.layers[size_t(sums.index)];
+    Step made{Step::Requantize};
+    made.shift = lanes->shift;
+    made.low = tensor->least();
+    made.high = tensor->most();
+    made.lanes = std::move(lanes->lanes);
+    layer.steps.push_back(std::move(made));
+    tensor->producer = sums.index;
+    layer.output = addTensor(op.getOutput(), *tensor);
+  }
+
+  static Staircase staircaseOf(ArrayRef<int64_t> thresholds,
+                               const Meaning &sums, size_t channel,
+                               int64_t base, int64_t step,
+                               const ByteTensor &tensor) {
+    Staircase made = {sums.least[channel],
+                      sums.most[channel],
+                      tensor.least(),
+                      tensor.most(),
+                      0,
+                      {},
+                      step < 0};
+    int64_t value = base - tensor.bias;
+    std::vector<std::pair<int64_t, int64_t>> steps;
+    if (!made.falls) {
+      for (int64_t threshold : thresholds)
+        steps.push_back({threshold - sums.rest[channel], value += step});
+    } else {
+      // From the greatest sum down: each threshold takes a step back.
+      std::tie(made.least, made.most) = std::pair(-made.most, -made.least);
+      value += step * int64_t(thresholds.size());
+      for (int64_t threshold : reverse(thresholds))
+        steps.push_back({1 - (threshold - sums.rest[channel]), value -= step});
+    }
+    made.first = made.falls
+                     ? base - tensor.bias + step * int64_t(thresholds.size())
+                     : base - tensor.bias;
+    for (auto [sum, next] : steps) {
+      if (sum > made.most)
+        break;
+      if (sum <= made.least)
+        made.first = next;
+      else if (!made.steps.empty() && made.steps.back().first == sum)
+        made.steps.back().second = next;
+      else
+        made.steps.push_back({sum, next});
+    }
+    return made;
   }
 
   /// With h the result where ties go up, a tie to even takes 1 from an odd h.

@@ -169,10 +169,10 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
         auto found = buffers(number, tiling);
         if (!found)
           continue;
-        Blocks own;
+        Pieces own;
         int64_t bank = 0;
         emitLayer(surface, number, tiling, *found, bank, own);
-        if (!all_of(own, [&](auto &block) { return fieldsHold(block, core); }))
+        if (!all_of(own, [&](auto &piece) { return fieldsHold(piece, core); }))
           continue;
         made.push_back(tiling);
         return true;
@@ -238,32 +238,32 @@ std::optional<Buffers> Plan::buffers(size_t number,
 Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
   Part made;
   int64_t bank = 0;
-  struct Block {
+  struct Piece {
     size_t layer;
     std::vector<Instruction> instructions;
   };
-  std::vector<Block> order;
+  std::vector<Piece> order;
   for (size_t i = first; i <= last; ++i) {
-    Blocks blocks;
-    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, blocks);
+    Pieces pieces;
+    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, pieces);
     const bool isEarly = i > first && tilings[i].isEarly;
-    size_t own = 0; // after the layer's blocks so far
-    for (auto &block : blocks) {
+    size_t own = 0; // after the layer's pieces so far
+    for (auto &piece : pieces) {
       size_t to = order.size();
       while (isEarly && to > own && order[to - 1].layer == i - 1 &&
-             !conflict(block, order[to - 1].instructions, core))
+             !conflict(piece, order[to - 1].instructions, core))
         --to;
       // A tile later: what the layer before stores is in memory then.
       if (to < order.size())
         ++to;
       own = to + 1;
-      order.insert(order.begin() + ptrdiff_t(to), {i, std::move(block)});
+      order.insert(order.begin() + ptrdiff_t(to), {i, std::move(piece)});
     }
   }
   std::vector<Instruction> &all = made.program.instructions;
-  for (Block &block : order) {
-    append_range(all, block.instructions);
-    made.layers.resize(all.size(), block.layer);
+  for (Piece &piece : order) {
+    append_range(all, piece.instructions);
+    made.layers.resize(all.size(), piece.layer);
   }
   if (options.movesLoads)
     moveLoadsUp(all, made.layers, core, size_t(3 * core.depth));

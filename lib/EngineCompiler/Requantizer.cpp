@@ -13,8 +13,6 @@ using Wide = __int128;
 namespace {
 constexpr int64_t kShifts = 4; // values of the field `shift`
 constexpr unsigned kMultiplierBits = 35, kOffsetBits = 47, kFactorBits = 24;
-/// Multipliers on each side of the nearest one that are tried.
-constexpr int64_t kNeighbors = 16;
 
 bool fits(Wide value, unsigned bits) {
   const Wide bound = Wide(1) << (bits - 1);
@@ -37,78 +35,101 @@ std::optional<Lane> scaled(const Scaling &s, int64_t total) {
   return Lane{int64_t(m), 0, int64_t(o)};
 }
 
-/// Another function of `total` bits of shift with the same bytes. A byte v or
-/// more comes from sums of threshold(v) on; for a multiplier m each of them is
-/// a bound of o from below and one from above.
-std::optional<Lane> searched(Scaling s, int64_t total) {
-  const bool falls = s.multiplier < 0;
-  if (falls) {
+/// The bytes of a scaling, step by step.
+Staircase staircaseOf(Scaling s) {
+  Staircase made = {s.least, s.most, s.low, s.high, 0, {}, s.multiplier < 0};
+  if (made.falls) {
     s.multiplier = -s.multiplier;
-    std::tie(s.least, s.most) = std::pair(-s.most, -s.least);
+    std::tie(made.least, made.most) = std::pair(-s.most, -s.least);
   }
   auto byteOf = [&](int64_t a) {
-    return std::clamp<Wide>((Wide(a) * s.multiplier + s.offset) >> s.shift,
-                            s.low, s.high);
+    return int64_t(std::clamp<Wide>(
+        (Wide(a) * s.multiplier + s.offset) >> s.shift, s.low, s.high));
   };
-  const int64_t first = int64_t(byteOf(s.least)),
-                last = int64_t(byteOf(s.most));
-  const Wide nearest =
-      total >= s.shift
-          ? Wide(s.multiplier) << (total - s.shift)
-          : ((Wide(s.multiplier) >> (s.shift - total - 1)) + 1) >> 1;
-  auto tried = [&](Wide m) -> std::optional<Lane> {
-    if (m < 0 || !fits(m, kMultiplierBits))
-      return std::nullopt;
-    Wide lower = -(Wide(1) << (kOffsetBits - 1)), upper = -lower - 1;
-    // At least `v` at `a`, and less than `v` at `a`.
-    auto reaches = [&](int64_t v, Wide a) {
-      lower = std::max(lower, (Wide(v) << total) - m * a);
-    };
-    auto staysBelow = [&](int64_t v, Wide a) {
-      upper = std::min(upper, (Wide(v) << total) - m * a - 1);
-    };
-    if (first > s.low)
-      reaches(first, s.least);
-    if (last < s.high)
-      staysBelow(last + 1, s.most);
-    for (int64_t v = first + 1; v <= last; ++v) {
-      const Wide threshold =
-          -floorDiv(s.offset - (Wide(v) << s.shift), s.multiplier);
-      reaches(v, threshold);
-      staysBelow(v, threshold - 1);
+  made.first = byteOf(made.least);
+  for (int64_t v = made.first + 1, last = byteOf(made.most); v <= last; ++v)
+    made.steps.push_back(
+        {int64_t(-floorDiv(s.offset - (Wide(v) << s.shift), s.multiplier)), v});
+  return made;
+}
+
+/// Constants with `total` bits of shift. A byte v or more from a sum a on
+/// bounds the offset o from below, v · 2^total − m · a; less than v at a bounds
+/// it from above. For no pair of bounds may the lower one exceed the upper one,
+/// which bounds m: what is left of its range is right, and nothing else is.
+std::optional<Lane> laneOf(const Staircase &s, int64_t total) {
+  /// c − m · a.
+  struct Bound {
+    Wide c, a;
+  };
+  const Wide most = (Wide(1) << (kOffsetBits - 1)) - 1;
+  std::vector<Bound> lower = {{-most - 1, 0}}, upper = {{most, 0}};
+  auto reaches = [&](int64_t v, int64_t a) {
+    if (v > s.low)
+      lower.push_back({Wide(v) << total, a});
+  };
+  auto staysBelow = [&](int64_t v, int64_t a) {
+    if (v <= s.high)
+      upper.push_back({(Wide(v) << total) - 1, a});
+  };
+  int64_t value = s.first;
+  reaches(value, s.least);
+  for (auto [sum, next] : s.steps) {
+    staysBelow(value + 1, sum - 1);
+    reaches(next, sum);
+    value = next;
+  }
+  staysBelow(value + 1, s.most);
+  Wide from = 0, to = (Wide(1) << (kMultiplierBits - 1)) - 1;
+  for (const Bound &l : lower)
+    for (const Bound &u : upper) {
+      // m · (u.a − l.a) ≤ u.c − l.c
+      const Wide a = u.a - l.a, c = u.c - l.c;
+      if (a > 0)
+        to = std::min(to, floorDiv(c, a));
+      else if (a < 0)
+        from = std::max(from, -floorDiv(c, -a));
+      else if (c < 0)
+        return std::nullopt;
     }
-    if (lower > upper)
-      return std::nullopt;
-    return Lane{int64_t(falls ? -m : m), 0,
-                int64_t(lower + (upper - lower) / 2)};
-  };
-  if (first == last)
-    return tried(0);
-  for (int64_t i = 0; i <= kNeighbors; ++i)
-    for (const Wide m : {nearest + i, nearest - i})
-      if (auto lane = tried(m))
-        return lane;
+  if (from > to)
+    return std::nullopt;
+  const Wide m = from + (to - from) / 2;
+  Wide o = -most - 1;
+  for (const Bound &l : lower)
+    o = std::max(o, l.c - m * l.a);
+  return Lane{int64_t(s.falls ? -m : m), 0, int64_t(o)};
+}
+
+/// Lanes with the least shift with which all have constants.
+template <typename T, typename LaneOf>
+std::optional<Lanes> lanesOf(ArrayRef<T> functions, LaneOf of) {
+  for (int64_t shift = 0; shift < kShifts; ++shift) {
+    Lanes made = {{}, shift};
+    for (const T &function : functions) {
+      auto lane = of(function, 17 + 8 * shift);
+      if (!lane)
+        break;
+      made.lanes.push_back(*lane);
+    }
+    if (made.lanes.size() == functions.size())
+      return made;
+  }
   return std::nullopt;
 }
 } // namespace
 
 std::optional<Lanes> engine::requantizerOf(ArrayRef<Scaling> scalings) {
-  for (bool searches : {false, true})
-    for (int64_t shift = 0; shift < kShifts; ++shift) {
-      Lanes made = {{}, shift};
-      for (const Scaling &scaling : scalings) {
-        const int64_t total = 17 + 8 * shift;
-        auto lane = scaled(scaling, total);
-        if (!lane && searches)
-          lane = searched(scaling, total);
-        if (!lane)
-          break;
-        made.lanes.push_back(*lane);
-      }
-      if (made.lanes.size() == scalings.size())
-        return made;
-    }
-  return std::nullopt;
+  if (auto made = lanesOf(scalings, scaled))
+    return made;
+  return lanesOf(scalings, [](const Scaling &scaling, int64_t total) {
+    auto lane = scaled(scaling, total);
+    return lane ? lane : laneOf(staircaseOf(scaling), total);
+  });
+}
+
+std::optional<Lanes> engine::requantizerOf(ArrayRef<Staircase> staircases) {
+  return lanesOf(staircases, laneOf);
 }
 
 std::optional<Lanes> engine::additionOf(ArrayRef<Sum> sums) {

@@ -37,6 +37,19 @@ struct Lanes {
 /// that meet the same thresholds.
 std::optional<Lanes> requantizerOf(llvm::ArrayRef<Scaling> scalings);
 
+/// The same for a function of sums `least` … `most` that only rises or, with
+/// `falls`, would if sums had the other sign: `first` for the least one, then
+/// from each sum in `steps` on, in ascending order, another byte. Bytes are
+/// clamped to `low` … `high`.
+struct Staircase {
+  int64_t least, most;
+  int64_t low, high;
+  int64_t first;
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  bool falls = false;
+};
+std::optional<Lanes> requantizerOf(llvm::ArrayRef<Staircase> staircases);
+
 /// What an addition is to do with bytes a and b:
 /// (a · left + b · right + offset) >> shift.
 struct Sum {

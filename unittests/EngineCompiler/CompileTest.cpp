@@ -220,4 +220,42 @@ TEST_F(CompileTest, ChainsAreTheInterpreters) {
   }
   EXPECT_GT(done, runs() / 3);
 }
+/// Thresholds of a quantizer, of other ones and of signs.
+TEST_F(CompileTest, ThresholdsAreTheInterpreters) {
+  size_t done = 0;
+  for (uint64_t seed = 0; seed < runs(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    NetworkBuilder b(context, 5000 + seed);
+    b.begin({1, 3, 4, b.draw(1, 20)}, randomBytes(b));
+    NetworkBuilder::Conv conv;
+    conv.out = b.draw(1, 20);
+    conv.bias = b.coin();
+    b.conv("conv", conv);
+    const int64_t count = b.draw(1, 15), channels = b.coin() ? conv.out : 1;
+    std::vector<int64_t> values;
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t first = b.draw(-3000, 1000), apart = b.draw(1, 300);
+      for (int64_t k = 0; k < count; ++k)
+        values.push_back(first + k * apart + (seed % 3 == 0 ? k % 2 : 0));
+    }
+    const int64_t base = b.draw(-4, 4), step = count == 1 ? b.draw(1, 3)
+                                               : b.coin() ? 1
+                                                          : -1;
+    auto out =
+        num::IntType::getForRange(&context, std::min(base, base + step * count),
+                                  std::max(base, base + step * count));
+    auto type = num::IntType::getFull(&context, true, 64);
+    b.value = osa::ThresholdOp::create(
+        b.b, b.loc("threshold"), b.tensor(b.shape(), out), b.value,
+        osa::makeIntAttr(&context, "t", {channels, count}, type, values), base,
+        step);
+    auto refusals = check(b.end(), cores()[seed % 5], seed);
+    done += refusals.empty();
+    for (const EngineRefusal &refusal : refusals)
+      EXPECT_NE(refusal.reason.find("meet its thresholds"), std::string::npos);
+    if (HasFailure())
+      return b.func.dump();
+  }
+  EXPECT_GT(done, runs() / 2);
+}
 } // namespace
