@@ -401,18 +401,7 @@ private:
     if (home.isInside)
       return {home.first + y * home.rowStep + x * home.columnStep, home.rowStep,
               home.columnStep};
-    isa::Load load;
-    load.port = home.port;
-    load.address = home.address + y * home.rowWords + x * outWords;
-    load.row_step = home.rowWords;
-    load.column_step = outWords;
-    load.place = buffer;
-    load.place_row = columns * outWords;
-    load.place_column = outWords;
-    load.rows = rows;
-    load.columns = columns;
-    load.channels = outWords;
-    addBox(load);
+    addTile<isa::Load>(home, 0, outWords, buffer);
     return {buffer, columns * outWords, outWords};
   }
 
@@ -423,6 +412,23 @@ private:
     if (box.columns == 1)
       box.column_step = box.place_column = 0;
     add(box);
+  }
+
+  /// Words of the tile's pixels, between a memory and a buffer of as many.
+  template <typename T>
+  void addTile(const Home &home, int64_t first, int64_t count, int64_t buffer) {
+    T box;
+    box.port = home.port;
+    box.address = home.address + y * home.rowWords + x * outWords + first;
+    box.row_step = home.rowWords;
+    box.column_step = outWords;
+    box.place = buffer;
+    box.place_row = columns * count;
+    box.place_column = count;
+    box.rows = rows;
+    box.columns = columns;
+    box.channels = count;
+    addBox(box);
   }
 
   View outputView() const {
@@ -450,19 +456,7 @@ private:
   void store() {
     if (outHome.isInside)
       return;
-    isa::Store store;
-    store.port = outHome.port;
-    store.address =
-        outHome.address + y * outHome.rowWords + x * outWords + firstWord;
-    store.row_step = outHome.rowWords;
-    store.column_step = outWords;
-    store.place = outBuffer;
-    store.place_row = columns * wordCount;
-    store.place_column = wordCount;
-    store.rows = rows;
-    store.columns = columns;
-    store.channels = wordCount;
-    addBox(store);
+    addTile<isa::Store>(outHome, firstWord, wordCount, outBuffer);
   }
 
   const Surface &surface;

@@ -175,12 +175,19 @@ llvm::Error KernelWords::draw() {
                        formatsOfInputs(kernel.formats.func), valueCount);
   if (!read)
     return ofKind(Failure::Kind::Input, read.takeError());
+  if (llvm::Error error =
+          keepResidents(planned(), *read, !request.inputs.empty()))
+    return error;
+  // What stays in the unit came with the first elements.
+  for (auto &[name, one] : values)
+    if (one.shared)
+      (*read)[name] = std::move(one);
   values = std::move(*read);
-  return keepResidents(planned(), values, !request.inputs.empty());
+  return llvm::Error::success();
 }
 
 int64_t KernelWords::someElements() const {
-  constexpr int64_t kWords = 20'000; // some hundredths of a second
+  constexpr int64_t kWords = 20'000;
   int64_t words = 1;
   for (auto *tensors : {&planned().inputs, &planned().outputs})
     for (const PlannedTensor &tensor : *tensors)

@@ -282,6 +282,14 @@ def kernel_formats(suite):
                 "--numbers of a network is refused", result.command)
 
 
+STAYS = """
+var input  A : [3 3]
+var input  u : [3]
+var output v : [3]
+v = (A # u) . [[1 2]]
+"""
+
+
 def kernel_stages(suite, kernel, package):
     """Two lanes of seven stages, of which S is read once."""
     common = ("--numbers", "fixed<8,24>", "--device", "xcu280")
@@ -307,6 +315,14 @@ def kernel_stages(suite, kernel, package):
                 plan["predicted"]["latency_cycles"],
                 f"stages in RTL, {cycles} cycles: {answer} {result.message}",
                 result.command)
+    # Random elements are drawn in batches of 1,024; what stays, stays.
+    many = suite.work / "stays.rhz"
+    stays = suite.work / "stays.cfd"
+    stays.write_text(STAYS)
+    suite.run("compile", stays, *common, "--resident", "A", "-o", many)
+    result = suite.run("simulate", many, "-n", "1030", "--json")
+    suite.check((result.json or {}).get("mismatches") == 0,
+                f"A stays: {result.json} {result.message}", result.command)
     result = suite.run("simulate", package, "-n", "5", "--stalls-in", "30",
                        "--stalls-out", "30", "--json")
     suite.check((result.json or {}).get("mismatches") == 0,

@@ -33,7 +33,7 @@ public:
       return other.streams[draw(0, items)];
     };
     auto die = [&] { return draw(0, int(layout.room.size()) - 1); };
-    switch (draw(0, 10)) {
+    switch (draw(0, 12)) {
     case 0:
       other.items[item()].cost.resources.lut() += 40;
       break;
@@ -60,10 +60,14 @@ public:
       break;
     case 8:
       other.border = die();
-      other.wires = draw(1, 20);
       break;
     case 9:
+      other.wires = draw(1, 20);
+      break;
+    case 10:
       other.share = 0.6;
+      break;
+    case 11:
       other.errorBars = false;
       break;
     default:

@@ -40,7 +40,7 @@ struct LaidOut {
 /// A layout that fits, with few wires, or else one in which little is missing.
 /// Of few items all layouts are tried, so that more of anything never hurts; of
 /// more, a search from several beginnings moves and swaps them as long as less
-/// is missing.
+/// is missing; of more than 200 it only moves them.
 LaidOut layOut(const Layout &layout);
 
 /// Layouts that were searched for. A search for the least time asks for the
