@@ -8,6 +8,7 @@ interrupted run continues where it stopped.
     bench/resources.py                       all networks
     bench/resources.py lenet5 --goals quick  one of them
     bench/resources.py --random 30 --seed 7 --results bench
+    bench/resources.py --engines --results bench   cores of the engine
 """
 import argparse
 import json
@@ -38,6 +39,9 @@ SETS = {"rom": DEVICES, "resident": ("xczu7ev",),
 EXTRA = (("PTTCNN_int8", "max-throughput", "xcku060-role"),
          ("PTTCNN_int8", "throughput=374000/s,lut=30000", "xcku060-role"),
          ("digits_qonnx_w4a4", "throughput=100000/s", "xczu3eg"))
+# Cores of the engine; the network matters for the borders only.
+ENGINES = (("xc7z020", "core16x16"), ("xczu3eg", "core16x32"),
+           ("xck26", "core32x32"))
 LARGE = 500    # LUTs or FFs, above which errors are in percent
 MEDIAN, WORST, WORST_LUT_PRODUCTS, SMALL = 0.05, 0.15, 0.25, 75
 EXACT = ("dsp", "bram", "uram")
@@ -141,6 +145,19 @@ def compile_network(options, network, goal, device, folder):
     return package, note
 
 
+def compile_engine(options, device, core, folder):
+    package, steer = folder / f"{device}-{core}.rhz", folder / f"{core}.yaml"
+    command = [options.rhizome, "compile",
+               ROOT / "examples/digits/digits_qdq_int8.onnx", "--device", device,
+               "--generators", "engine", "-o", package, "--json"]
+    run(*command)
+    plan = json.loads((package / "plan.json").read_text())
+    first = plan["nodes"][0]["operations"][0]["name"]
+    steer.write_text(f'nodes:\n  {first}: {{option: "engine/engine?core={core}"}}\n')
+    run(*command, "--steer", steer)
+    return package
+
+
 def random_points(options, kind, device, folder):
     package = folder / f"{kind}-{device}-{options.seed}-{options.random}.rhz"
     done = subprocess.run(
@@ -164,6 +181,11 @@ def jobs_of(options):
                 lambda folder: (random_points(options, kind, device, folder),
                                 ""))
 
+    if options.engines:
+        return [(f"digits {core}", device,
+                 lambda folder, device=device, core=core: (
+                     compile_engine(options, device, core, folder), ""))
+                for device, core in ENGINES]
     if options.random:
         return [points_job(kind, device) for kind in options.sets
                 for device in options.devices or SETS[kind]]
@@ -497,6 +519,8 @@ def arguments():
                         default="all", help="how many of each network's goals")
     parser.add_argument("--random", type=int, default=0, metavar="N",
                         help="N random layers instead of networks")
+    parser.add_argument("--engines", action="store_true",
+                        help="cores of the engine instead of networks")
     parser.add_argument("--sets", default=",".join(SETS), metavar="LIST",
                         type=lambda text: text.split(","),
                         help="of random layers: weights that are in ROMs (rom), "
@@ -530,7 +554,7 @@ def arguments():
     parser.add_argument("networks", nargs="*",
                         help="names from test/e2e/networks.py; all otherwise")
     options = parser.parse_args()
-    whole = not (options.random or options.networks) and options.goals == "all"
+    whole = not (options.random or options.engines or options.networks) and options.goals == "all"
     if not options.results and whole:
         options.results = ROOT / "bench"
     return options
@@ -571,7 +595,8 @@ def main():
     print("\n" + text)
     if options.results:
         options.results.mkdir(parents=True, exist_ok=True)
-        name = "points" if options.random else "resources"
+        name = ("engines" if options.engines
+                else "points" if options.random else "resources")
         (options.results / f"{name}.txt").write_text(text)
         (options.results / f"{name}.json").write_text("[\n" + ",\n".join(
             json.dumps(kept(r), sort_keys=True) for r in distinct(rows))

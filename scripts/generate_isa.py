@@ -108,7 +108,8 @@ def verilog(isa):
     def ranged(bits):
         return f"logic [{bits - 1}:0]" if bits > 1 else "logic"
 
-    out = ["// Generated from rtl/isa by scripts/generate_isa.py.",
+    out = ["// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception",
+           "// Generated from rtl/isa by scripts/generate_isa.py: the decoders of the engine.",
            "/* verilator lint_off DECLFILENAME */",
            "/* verilator lint_off UNUSED */",
            "package rhz_isa_pkg;"]

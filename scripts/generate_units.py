@@ -171,7 +171,8 @@ def tables_of(u):
                      f"'{p['Turn']}', which a memory port names")
         return "{" + ", ".join([u.expression(p[k]) for k in (
             "Bytes", "Burst", "InFlight")] + [quoted(p["Page"]), quoted(p["Turn"]),
-                                              u.expression(p["Space"])]) + "}"
+                                              u.expression(p["Space"]),
+                                              u.expression(p["Held"])]) + "}"
 
     text += table("Port", "Ports", [
         (quoted(p["Name"]), "Protocol::" + p["Protocol"], boolean[p["IsInput"]],

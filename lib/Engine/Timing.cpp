@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -49,6 +50,7 @@ struct Reader {
   struct Formed {
     int64_t time, words;
     unsigned port = 0;
+    int64_t first = 0; ///< word
   };
   std::deque<Formed> formed;
   int64_t room = kPlaces, least = kBurst;
@@ -56,8 +58,12 @@ struct Reader {
   int64_t lastWord = 0; ///< when all that was asked for is there
 };
 
+struct Burst {
+  int64_t first, words;
+};
+
 /// The words of an access to a memory as bursts.
-std::vector<int64_t> burstsOf(const Access &access) {
+std::vector<Burst> burstsOf(const Access &access) {
   // Loops whose words follow those of the inner ones are one run.
   int64_t run = 1;
   std::vector<Loop> outer;
@@ -69,7 +75,7 @@ std::vector<int64_t> burstsOf(const Access &access) {
     else
       outer.push_back(loop);
   }
-  std::vector<int64_t> bursts;
+  std::vector<Burst> bursts;
   std::vector<int64_t> at(outer.size(), 0);
   while (true) {
     int64_t word = access.first;
@@ -77,7 +83,7 @@ std::vector<int64_t> burstsOf(const Access &access) {
       word += index * loop.stride;
     for (int64_t left = run; left > 0;) {
       const int64_t words = std::min(left, kBurst - word % kBurst);
-      bursts.push_back(words);
+      bursts.push_back({word, words});
       word += words;
       left -= words;
     }
@@ -275,9 +281,17 @@ private:
   enum Client : unsigned { LoadClient, WeightsClient, FetchClient, kClients };
   struct Port {
     std::deque<int64_t> flight; ///< ends of bursts
-    int64_t busFree = 0, nextGrant = 0, writeFree = 0;
+    int64_t nextGrant = 0;
+    double busFree = 0, writeFree = 0;
     unsigned turn = 0;
+    int64_t next = -1; ///< the word behind the last burst
+    /// Written bursts that the bus has not met yet: their times, and cycles.
+    std::deque<std::pair<double, double>> written;
   };
+
+  double cyclesOf(int64_t words) const {
+    return double(words * beats) * memory.perBeat;
+  }
 
   void stepPorts() {
     for (unsigned p = 0; p < unsigned(core.ports); ++p) {
@@ -299,7 +313,7 @@ private:
             reader.room < reader.least)
           continue;
         // Another port than before is asked once nothing is on its way.
-        auto [time, words, unused] = reader.formed.front();
+        auto [time, words, unused, first] = reader.formed.front();
         if (reader.port != p)
           time = std::max(time, reader.lastWord);
         if (time > now) {
@@ -309,17 +323,31 @@ private:
         }
         reader.formed.pop_front();
         reader.port = p;
-        grant(port, p, client, words);
-        reader.lastWord = port.busFree;
+        grant(port, p, client, first, words);
+        reader.lastWord = int64_t(std::ceil(port.busFree));
         break;
       }
     }
   }
 
-  void grant(Port &port, unsigned p, unsigned client, int64_t words) {
-    const int64_t begin = std::max(port.busFree, now + kAsk + memory.latency);
-    const int64_t end = begin + words * beats;
-    port.busFree = end;
+  void grant(Port &port, unsigned p, unsigned client, int64_t first,
+             int64_t words) {
+    const double asked = double(now + kAsk + memory.latency);
+    // What was written before has the bus first.
+    while (!port.written.empty() &&
+           port.written.front().first <= std::max(port.busFree, asked)) {
+      auto [time, cycles] = port.written.front();
+      port.written.pop_front();
+      port.busFree =
+          std::max(port.busFree + double(memory.turn), time) + cycles;
+      port.next = -1;
+    }
+    const double from = std::max(
+        port.busFree + double(first == port.next ? 0 : memory.turn), asked);
+    port.busFree = from + cyclesOf(words);
+    port.next = first + words;
+    const auto begin = int64_t(std::ceil(from)),
+               end = int64_t(std::ceil(port.busFree));
     port.flight.push_back(end);
     port.nextGrant = now + 1;
     port.turn = (client + 1) % kClients;
@@ -342,9 +370,10 @@ private:
   /// the next one.
   void ask(unsigned client, const Access &access, int64_t &free) {
     int64_t time = now + kForm;
-    for (int64_t words : burstsOf(access)) {
+    for (auto [first, words] : burstsOf(access)) {
       time += words;
-      readers[client].formed.push_back({time, words, unsigned(access.bank)});
+      readers[client].formed.push_back(
+          {time, words, unsigned(access.bank), first});
     }
     later(now + kForm + 1);
     free = time;
@@ -571,11 +600,15 @@ private:
       return endsAt(Unit::Store, *number, time + words + kSend);
     }
     Port &port = ports[size_t(to.bank)];
-    for (int64_t words : burstsOf(to)) {
-      time = std::max(time + words, port.writeFree - 2 * kBurst * beats);
-      port.writeFree = std::max(port.writeFree, time + kSend) + words * beats;
+    for (auto [first, words] : burstsOf(to)) {
+      time =
+          std::max(time + words, int64_t(port.writeFree) - 2 * kBurst * beats);
+      const double from = std::max(port.writeFree, double(time + kSend));
+      port.writeFree = from + cyclesOf(words);
+      if (memory.isShared)
+        port.written.emplace_back(from, cyclesOf(words) + double(memory.turn));
       made.writtenWords[size_t(to.bank)] += words;
-      end = port.writeFree + memory.answer + kAnswer;
+      end = int64_t(std::ceil(port.writeFree)) + memory.answer + kAnswer;
     }
     unit.free = time;
     endsAt(Unit::Store, *number, end);

@@ -54,7 +54,8 @@ public:
 
 private:
   Prediction predicted(size_t first, size_t last) const {
-    return predict(plan.part(first, last, tilings).program, core);
+    return predict(plan.part(first, last, tilings).program, core,
+                   options.memory);
   }
 
   /// The tiles with which a layer alone is fastest; false if none fit.
@@ -154,9 +155,9 @@ private:
 
   CompiledNetwork made() const {
     CompiledNetwork made;
-    Part whole = plan.part(0, tilings.size() - 1, tilings);
+    Part whole = plan.whole(tilings);
     made.program = std::move(whole.program);
-    made.predicted = predict(made.program, core);
+    made.predicted = predict(made.program, core, options.memory);
     plan.describe(made);
     std::vector<int64_t> ends(network.layers.size(), 0);
     for (auto [layer, time] : zip(whole.layers, made.predicted.ends))
@@ -220,14 +221,28 @@ static std::string badBorder(const Layer &layer) {
   return "";
 }
 
+/// The layers, or what is refused.
+static Network checkedLayers(mlir::func::FuncOp function, const Core &core,
+                             std::vector<EngineRefusal> &refusals) {
+  Network network = layersOf(function, core, refusals);
+  for (const Layer &layer : network.layers)
+    if (std::string why = badBorder(layer); !why.empty())
+      refusals.push_back({layer.op, why});
+  return network;
+}
+
+std::vector<EngineRefusal> engine::refusalsFor(mlir::func::FuncOp function,
+                                               const Core &core) {
+  std::vector<EngineRefusal> refusals;
+  checkedLayers(function, core, refusals);
+  return refusals;
+}
+
 std::optional<CompiledNetwork>
 engine::compileForCore(mlir::func::FuncOp function, const Core &core,
                        std::vector<EngineRefusal> &refusals,
                        const CompileOptions &options) {
-  const Network network = layersOf(function, core, refusals);
-  for (const Layer &layer : network.layers)
-    if (std::string why = badBorder(layer); !why.empty())
-      refusals.push_back({layer.op, why});
+  const Network network = checkedLayers(function, core, refusals);
   if (refusals.empty() && network.layers.empty())
     refusals.push_back({function, "it has no layers"});
   if (!refusals.empty())

@@ -9,12 +9,27 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::engine;
 
-/// Tensors and segments begin where bursts do.
-static constexpr int64_t kAlign = 16;
+/// Tensors and segments begin where bursts do, the program and what is working
+/// space where pages do.
+static constexpr int64_t kAlign = 16, kPageBytes = 4096;
 /// Most rows and columns of a tile.
 static constexpr int64_t kMostPixels = 1023;
 /// Sizes of tiles that are compared.
 static constexpr size_t kSizes = 6;
+
+/// Lets an instruction find what it uses in memory 0 so many words later.
+static void moveInMemory(Instruction &instruction, int64_t words) {
+  const InstructionInfo &info = infoOf(instruction.opcode);
+  std::optional<size_t> port, address;
+  for (auto [i, field] : enumerate(info.fields)) {
+    if (StringRef(field.name) == "port")
+      port = i;
+    if (StringRef(field.name) == "address")
+      address = i;
+  }
+  if (port && address && instruction.values[*port] == 0)
+    instruction.values[*address] += words;
+}
 
 Plan::Plan(const Network &network, const Image &image,
            const std::vector<bool> &isPacked, const Core &core,
@@ -108,7 +123,7 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
   return true;
 }
 
-/// Inputs and outputs come first, then segments, then what is needed for a
+/// Segments come first, then inputs and outputs, then what is needed for a
 /// time.
 void Plan::placeOutside(const std::vector<bool> &inside) {
   memoryWords = {};
@@ -124,9 +139,6 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
     surface.homes[i] = home;
   };
   auto sizeOf = [&](size_t i) { return tensor(i).height * rowWords(i); };
-  for (const std::vector<int> *tensors : {&network.inputs, &network.outputs})
-    for (int i : *tensors)
-      setHome(size_t(i), append(0, sizeOf(size_t(i))));
   // Weights have a port of their own if there are several.
   surface.weightsPort = core.ports > 1 ? 1 : 0;
   auto segment = [&](const std::vector<int8_t> &bytes) {
@@ -134,6 +146,11 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
   };
   surface.weights = segment(image.weights);
   surface.constants = segment(image.constants);
+  memoryWords[0] =
+      int64_t(alignTo(memoryWords[0], divideCeil(kPageBytes, core.in)));
+  for (const std::vector<int> *tensors : {&network.inputs, &network.outputs})
+    for (int i : *tensors)
+      setHome(size_t(i), append(0, sizeOf(size_t(i))));
   Rooms memory(int64_t(1) << 28);
   for (auto [i, t] : enumerate(network.tensors))
     if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && !inside[i])
@@ -235,7 +252,8 @@ std::optional<Buffers> Plan::buffers(size_t number,
   return std::nullopt;
 }
 
-Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
+Part Plan::unfinished(size_t first, size_t last,
+                      ArrayRef<Tiling> tilings) const {
   Part made;
   int64_t bank = 0;
   struct Piece {
@@ -265,24 +283,113 @@ Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
     append_range(all, piece.instructions);
     made.layers.resize(all.size(), piece.layer);
   }
-  if (options.movesLoads)
-    moveLoadsUp(all, made.layers, core, size_t(3 * core.depth));
-  all.emplace_back(isa::End{});
-  addTokens(made.program, core);
-  seal(made.program, core);
   return made;
+}
+
+void Plan::finish(Part &part) const {
+  std::vector<Instruction> &all = part.program.instructions;
+  if (options.movesLoads)
+    moveLoadsUp(all, part.layers, core, size_t(3 * core.depth));
+  all.emplace_back(isa::End{});
+  addTokens(part.program, core);
+  seal(part.program, core);
+}
+
+Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
+  Part made = unfinished(first, last, tilings);
+  finish(made);
+  return made;
+}
+
+/// Words of a program with its head.
+static int64_t programWords(size_t instructions, const Core &core) {
+  return int64_t(alignTo((instructions + 1) * kInstructionBytes, kPageBytes) /
+                 uint64_t(core.in));
+}
+
+Part Plan::whole(ArrayRef<Tiling> tilings) const {
+  Part made = unfinished(0, tilings.size() - 1, tilings);
+  if (options.streams) {
+    std::vector<Instruction> &all = made.program.instructions;
+    const std::vector<Instruction> before = streamed(network.inputs, true),
+                                   after = streamed(network.outputs, false);
+    all.insert(all.begin(), before.begin(), before.end());
+    made.layers.insert(made.layers.begin(), before.size(), 0);
+    append_range(all, after);
+    made.layers.resize(all.size(), tilings.size() - 1);
+    // The program itself lies before all else.
+    const int64_t moved = programWords(all.size() + 1, core);
+    for (Instruction &instruction : all)
+      moveInMemory(instruction, moved);
+  }
+  finish(made);
+  return made;
+}
+
+/// Takes tensors from the stream to their places in memory, or from there to
+/// the stream, by pieces of the scratchpad that layers use before and after.
+std::vector<Instruction> Plan::streamed(ArrayRef<int> tensors,
+                                        bool enters) const {
+  constexpr int64_t kPieces = 4, kMostWords = 511;
+  const int64_t room = core.words / (2 * kPieces);
+  std::vector<Instruction> made;
+  int64_t piece = 0;
+  for (int i : tensors) {
+    const Home &home = surface.homes[size_t(i)];
+    const int64_t all = tensor(size_t(i)).height * home.rowWords;
+    for (int64_t word = 0; word < all;) {
+      const int64_t left = std::min(room, all - word),
+                    rows = std::max<int64_t>(1, left / kMostWords),
+                    words = std::min(left, kMostWords);
+      auto box = [&]<typename Box>(Box made, bool isStream) {
+        made.port = isStream ? int64_t(Box::Stream) : home.port;
+        made.address = isStream ? 0 : home.address + word;
+        made.row_step = isStream || rows == 1 ? 0 : words;
+        made.place = piece * room;
+        made.place_row = rows == 1 ? 0 : words;
+        made.rows = rows;
+        made.channels = words;
+        return made;
+      };
+      made.emplace_back(box(isa::Load(), enters));
+      made.emplace_back(box(isa::Store(), !enters));
+      word += rows * words;
+      piece = (piece + 1) % kPieces;
+    }
+  }
+  return made;
+}
+
+int64_t Plan::streamWords(ArrayRef<int> tensors) const {
+  int64_t words = 0;
+  for (int i : tensors)
+    words += tensor(size_t(i)).height * surface.homes[size_t(i)].rowWords;
+  return words;
 }
 
 void Plan::describe(CompiledNetwork &made) const {
   made.memoryWords = memoryWords;
-  made.segments = {
-      {"weights", surface.weightsPort, surface.weights, image.weights},
-      {"constants", surface.weightsPort, surface.constants, image.constants}};
+  int64_t moved = 0;
+  if (options.streams) {
+    const std::vector<uint8_t> bytes = toBytes(made.program);
+    moved = programWords(made.program.instructions.size(), core);
+    made.memoryWords[0] += moved;
+    Segment program{"program", 0, 0, {}};
+    program.bytes.assign(bytes.begin(), bytes.end());
+    program.bytes.resize(size_t(moved * core.in));
+    made.received = streamWords(network.inputs);
+    made.sent = streamWords(network.outputs);
+    made.segments.push_back(std::move(program));
+  }
+  made.segments.push_back(
+      {"weights", surface.weightsPort, surface.weights + moved, image.weights});
+  made.segments.push_back({"constants", surface.weightsPort,
+                           surface.constants + moved, image.constants});
   auto add = [&](int i, std::vector<TensorPlace> &places) {
     const ByteTensor &t = tensor(size_t(i));
     const Home &home = surface.homes[size_t(i)];
     places.push_back({t.name, t.height, t.width, t.channels, t.bias, home.port,
-                      home.address, home.rowWords, home.isPacked});
+                      home.address + moved, home.rowWords, home.isPacked});
   };
   for (int i : network.inputs)
     add(i, made.inputs);

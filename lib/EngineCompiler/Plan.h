@@ -38,8 +38,11 @@ public:
 
   /// Layers `first` … `last` as a program with tokens.
   Part part(size_t first, size_t last, llvm::ArrayRef<Tiling> tilings) const;
+  /// All of them, between streams if those are asked for.
+  Part whole(llvm::ArrayRef<Tiling> tilings) const;
 
-  /// Fills in what the memories of the whole network hold.
+  /// Fills in what the memories of the whole network hold; its program is
+  /// there.
   void describe(CompiledNetwork &made) const;
 
 private:
@@ -55,6 +58,12 @@ private:
   bool placeInside(const std::vector<bool> &inside);
   void placeOutside(const std::vector<bool> &inside);
   std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;
+  Part unfinished(size_t first, size_t last,
+                  llvm::ArrayRef<Tiling> tilings) const;
+  void finish(Part &part) const;
+  std::vector<Instruction> streamed(llvm::ArrayRef<int> tensors,
+                                    bool enters) const;
+  int64_t streamWords(llvm::ArrayRef<int> tensors) const;
 
   const Network &network;
   const Image &image;

@@ -67,7 +67,9 @@ private:
 
   double leastOf(Operation *op, const Generator &generator) const {
     double least = INFINITY;
-    for (const DeviceContext &device : devices)
+    for (const DeviceContext &device : devices) {
+      if (!mayOffer(generator, device))
+        continue;
       for (const Offer &offer : generator.sketches(op, {}, device)) {
         double share = 0;
         for (size_t k = 0; k < kResourceNames.size(); ++k)
@@ -75,6 +77,7 @@ private:
             share += offer.resources.amount[k] / all;
         least = std::min(least, share);
       }
+    }
     return least;
   }
 };
@@ -118,12 +121,16 @@ bool takesMore(func::FuncOp network, const Goal &goal, const Cluster &cluster,
                double share) {
   constexpr double kTimes = 2;
   constexpr size_t kAtOnce = 4;
-  Least least(devicesFor(goal, cluster), cluster.places[0].capacity);
+  const std::vector<DeviceContext> devices = devicesFor(goal, cluster);
+  Least least(devices, cluster.places[0].capacity);
   std::vector<Operation *> all = hardwareOf(network);
   llvm::SmallPtrSet<Operation *, 8> inRegions;
   for (const auto &generator : allGenerators())
-    for (const gen::Region &region : generator->regions(all))
-      inRegions.insert(region.ops().begin(), region.ops().end());
+    if (llvm::any_of(devices, [&](const DeviceContext &device) {
+          return mayOffer(*generator, device);
+        }))
+      for (const gen::Region &region : generator->regions(all))
+        inRegions.insert(region.ops().begin(), region.ops().end());
   // The others are offered in the formats of their operands.
   std::vector<Operation *> ops;
   llvm::copy_if(all, std::back_inserter(ops), [&](Operation *op) {

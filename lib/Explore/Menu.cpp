@@ -486,7 +486,9 @@ void Menu::addChoices(const Steering &steering, OfferCache &cache) {
 
 /// Regions of several consecutive stages.
 void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
-  for (const auto &generator : allGenerators())
+  for (const auto &generator : allGenerators()) {
+    if (!mayOffer(*generator, *devices[kind]))
+      continue;
     for (const gen::Region &region : generator->regions(order)) {
       int first = int(llvm::find(order, region.front()) - order.begin());
       int parts = int(region.ops().size());
@@ -498,7 +500,10 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
         Offer &offer = all[o];
         auto mayTake = [&](int stage) {
           const Steering::Pin *pin = pinFor(steering, ids, stage);
-          return !pin || isAsked(*pin, offer);
+          const Steering::Home *home = homeOf(steering, ids[stage]);
+          return (!pin || isAsked(*pin, offer)) &&
+                 (!home || home->home == offer.weights ||
+                  !weightsOf(order[stage]));
         };
         if (!llvm::all_of(llvm::seq(first, first + parts), mayTake))
           continue;
@@ -532,6 +537,7 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
         }
       }
     }
+  }
 }
 
 /// Of an operation in a body, the offers for all trips.
@@ -637,7 +643,9 @@ void Menu::addStage(int kind, int s, const Steering &steering,
     offers[kind][s].push_back(&offer);
   }
 
-  assert(!posed.kinds[kind].choices[s].empty() && "covered, but no offer");
+  assert((!posed.kinds[kind].choices[s].empty() ||
+          !devices[kind]->generators.empty()) &&
+         "covered, but no offer");
 }
 
 /// What a design keeps goes around a loop once a frame.

@@ -17,6 +17,21 @@ std::string BeatFormat::lanesText() const {
          (isDefault ? "" : ", rows of " + std::to_string(row));
 }
 
+std::vector<std::pair<Operation *, std::string>>
+Generator::refusals(llvm::ArrayRef<Operation *> ops) const {
+  std::vector<std::pair<Operation *, std::string>> refused;
+  for (Operation *op : ops)
+    if (auto reason = coverage(op))
+      refused.emplace_back(op, std::move(*reason));
+  return refused;
+}
+
+bool mayOffer(const Generator &generator, const DeviceContext &device) {
+  return (device.generators.empty() ||
+          llvm::is_contained(device.generators, generator.name())) &&
+         generator.offersOn(device);
+}
+
 BeatFormat formatOf(Type tensor, int64_t lanes, int64_t row) {
   num::IntType element = num::elementInt(tensor);
   BeatFormat f;

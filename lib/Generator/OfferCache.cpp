@@ -49,7 +49,7 @@ std::vector<Offer> &OfferCache::of(const Region &region,
       known[keyOf(region, device)].try_emplace(numbersOf(upstream));
   if (isNew)
     for (const auto &generator : allGenerators())
-      if (!generator->coverage(region))
+      if (mayOffer(*generator, device) && !generator->coverage(region))
         llvm::move(generator->offers(region, upstream, device),
                    std::back_inserter(it->second));
   return it->second;
@@ -89,7 +89,7 @@ void OfferCache::prepare(llvm::ArrayRef<Operation *> ops,
       distinct.push_back(op);
   llvm::parallelFor(0, distinct.size(), [&](size_t i) {
     for (const auto &generator : allGenerators())
-      if (!generator->coverage(distinct[i]))
+      if (mayOffer(*generator, device) && !generator->coverage(distinct[i]))
         generator->prepare(distinct[i], device);
   });
 }
@@ -114,7 +114,7 @@ offersFor(llvm::ArrayRef<Operation *> ops, const DeviceContext &device,
   llvm::parallelFor(0, distinct.size(), [&](size_t n) {
     size_t i = distinct[n];
     const Generator &generator = *generators[i % count];
-    if (generator.coverage(ops[i / count]))
+    if (!mayOffer(generator, device) || generator.coverage(ops[i / count]))
       return;
     std::vector<Offer> offers = generator.sketches(ops[i / count], {}, device);
     take(offers);

@@ -2,6 +2,7 @@
 // The lists of generators and of unit models: those of the compiler, then those
 // that a program adds.
 #include "rhizome/Generator/Dhm/Dhm.h"
+#include "rhizome/Generator/Engine/Engine.h"
 #include "rhizome/Generator/Stream/Stream.h"
 #include "rhizome/Units/Circuit.h"
 #include "rhizome/Units/Shared.h"
@@ -18,6 +19,7 @@ public:
     for (auto &model : makeStreamUnits())
       insert(std::move(model));
     insert(makeCircuitUnit());
+    insert(makeEngineUnit());
   }
 
   const UnitModel *find(llvm::StringRef kind) const {
@@ -82,6 +84,7 @@ static std::vector<std::unique_ptr<Generator>> &registry() {
     std::vector<std::unique_ptr<Generator>> list;
     list.push_back(makeStreamGenerator());
     list.push_back(makeDhmGenerator());
+    list.push_back(makeEngineGenerator());
     return list;
   }();
   return generators;

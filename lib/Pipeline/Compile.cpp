@@ -168,25 +168,41 @@ Result<CompileResult> pipeline::exploreModel(const CompileRequest &request) {
   return compileOrExplore(request, Phase::Explore, false);
 }
 
+std::vector<std::string> pipeline::generatorNames() {
+  std::vector<std::string> names;
+  for (const auto &generator : gen::allGenerators())
+    names.push_back(generator->name().str());
+  return names;
+}
+
 /// A row for each operation of the FPGA.
 static void coverNetwork(func::FuncOp network, CoverageResult &result) {
-  for (Operation &op : network.getBody().front()) {
-    if (op.hasTrait<OpTrait::IsTerminator>() || op.getNumOperands() == 0 ||
-        isa<osa::ReshapeOp>(op))
-      continue;
-    CoverageRow row;
-    row.node = osa::nodeName(&op);
-    row.op = op.getName().stripDialect().str();
-    llvm::raw_string_ostream(row.type) << op.getResult(0).getType();
-    bool built = false;
-    for (const auto &generator : gen::allGenerators()) {
-      std::optional<std::string> reason = generator->coverage(&op);
-      built |= !reason;
-      row.generators.emplace_back(generator->name().str(), reason.value_or(""));
-    }
-    result.isBuildable &= built;
-    result.rows.push_back(std::move(row));
+  std::vector<Operation *> ops;
+  for (Operation &op : network.getBody().front())
+    if (!op.hasTrait<OpTrait::IsTerminator>() && op.getNumOperands() > 0 &&
+        !isa<osa::ReshapeOp>(op))
+      ops.push_back(&op);
+  const size_t first = result.rows.size();
+  std::vector<bool> isBuilt(ops.size(), false);
+  for (Operation *op : ops) {
+    CoverageRow &row = result.rows.emplace_back();
+    row.node = osa::nodeName(op);
+    row.op = op->getName().stripDialect().str();
+    llvm::raw_string_ostream(row.type) << op->getResult(0).getType();
   }
+  for (const auto &generator : gen::allGenerators()) {
+    llvm::DenseMap<Operation *, std::string> reasons;
+    for (auto &[op, reason] : generator->refusals(ops))
+      reasons[op] = std::move(reason);
+    // What some devices have only builds nothing by itself.
+    const bool isAnywhere = generator->offersOn(gen::DeviceContext());
+    for (auto [i, op] : llvm::enumerate(ops)) {
+      isBuilt[i] = isBuilt[i] || (isAnywhere && !reasons.contains(op));
+      result.rows[first + i].generators.emplace_back(generator->name().str(),
+                                                     reasons.lookup(op));
+    }
+  }
+  result.isBuildable &= llvm::all_of(isBuilt, [](bool built) { return built; });
 }
 
 Result<CoverageResult> pipeline::coverModel(const ModelRequest &request) {

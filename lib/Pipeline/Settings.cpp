@@ -48,6 +48,7 @@ static constexpr OptionPhase kOptions[] = {
     {"--steer", Phase::Explore, Of::Both},
     {"--plan", Phase::Explore, Of::Both},
     {"--accept-nearest", Phase::Explore},
+    {"--generators", Phase::Explore},
     {"--weights", Phase::Explore},
     {"--fifos", Phase::Explore},
     {"--state-home", Phase::Explore},
@@ -175,6 +176,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
     if (request.maxNodes)
       list.set("max_nodes", b.getI64IntegerAttr(*request.maxNodes));
     list.flag("accept_nearest", request.acceptNearest);
+    list.texts("generators", request.generators);
     list.texts("weights", request.weights);
     list.texts("fifos", request.fifos);
     if (request.stateHome != "auto")
@@ -390,6 +392,8 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
     return reader.flag(entry, request.hideStates);
   if (name == "state_home")
     return text(request.isGiven("--state-home"), request.stateHome);
+  if (name == "generators")
+    return texts(request.isGiven("--generators"), request.generators);
   if (name == "weights")
     return texts(request.isGiven("--weights"), request.weights);
   if (name == "fifos")

@@ -74,25 +74,6 @@ llvm::Error checkHardware(Operation *op) {
                                  text.c_str());
 }
 
-/// Where what the design has for itself in a port's bank begins, and the bytes
-/// that go there and back per frame.
-static std::pair<int64_t, int64_t> spaceOf(flow::DesignOp design,
-                                           const MemoryPort &port) {
-  int64_t address = INT64_MAX, bytes = 0;
-  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
-    unit::Instance unit = op.getUnit();
-    for (auto [own, bank] :
-         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks()))
-      if (own->writes() && port.memory == bank.getMemory() &&
-          port.bank == bank.getBank()) {
-        address =
-            std::min(address, unit.get(own->traffic.page) * unit::kPageBytes);
-        bytes += own->traffic.bytes(unit.params.data());
-      }
-  }
-  return {address, bytes};
-}
-
 /// Writes the data that the design reads from off-chip memories and enters it
 /// in the node; `images` receives the names of images that are such segments.
 static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
@@ -119,15 +100,17 @@ static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
   for (MemoryPort &port : node.memoryPorts) {
     if (!port.writes())
       continue;
-    auto [address, bytes] = spaceOf(result.design, port);
-    port.spaceAddress = address;
+    const gen::Space space =
+        gen::spaceOf(result.design, port.memory, port.bank);
+    port.spaceAddress = space.address;
+    port.spaceBytes = space.bytes;
     // An empty segment at its end: whoever makes buffers for segments makes one
     // that has room for it.
     const std::string file = "segments/" + node.name + "/" + port.memory + "_" +
                              std::to_string(port.bank) + ".space";
     node.segments.push_back({file, port.memory, port.bank,
                              port.spaceAddress + port.spaceBytes, 0, "start",
-                             bytes});
+                             space.bytesPerFrame});
     if (auto error = writer.writeFile(file, ""))
       return error;
   }
@@ -245,8 +228,7 @@ static void describeMemories(PlannedNode &node, flow::DesignOp design) {
                     unsigned(unit.bitsOf(*port)), 0});
       const int64_t *params = unit.params.data();
       found->bytesPerFrame += port->traffic.bytes(params);
-      // Spaces of one bank follow each other; where they begin is known once
-      // what lies before them is.
+      // Where it lies is known once what lies before it is.
       if (port->writes())
         found->spaceBytes += int64_t(llvm::alignTo(
             uint64_t(port->traffic.space(params)), unit::kPageBytes));

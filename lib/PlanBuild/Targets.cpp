@@ -80,11 +80,12 @@ contextFor(Targets &targets, const Device &device,
 }
 
 static llvm::Error addPlace(Targets &targets, const Device &device,
-                            std::optional<double> clockMhz) {
+                            const TargetChoice &request) {
   llvm::Expected<gen::DeviceContext> context =
-      contextFor(targets, device, clockMhz);
+      contextFor(targets, device, request.clockMhz);
   if (!context)
     return context.takeError();
+  context->generators = request.generators;
   explore::ClusterPlace place;
   place.device = device.name;
   place.capacity = device.budget;
@@ -124,11 +125,12 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
     targets.hostLink = cluster->hostLink.name;
     addLink(targets, cluster->hostLink);
     for (const ClusterNode &node : cluster->nodes) {
-      if (llvm::Error error = addPlace(targets, node.device, request.clockMhz))
+      if (llvm::Error error = addPlace(targets, node.device, request))
         return std::move(error);
       explore::ClusterPlace &place = targets.places.places.back();
       place.wire = wireOf(node.link);
       place.link = node.link.name;
+      place.context.mayWrite = false;
       // The endpoint takes a shell's streams unchanged up to 64 bits; wider
       // ones are narrowed before it.
       place.streamBits = std::min(place.streamBits, kMostStreamBits);
@@ -161,7 +163,7 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
   }
   if (request.border == "wide")
     device->streamBits = gen::kWideBorder;
-  if (llvm::Error error = addPlace(targets, *device, request.clockMhz))
+  if (llvm::Error error = addPlace(targets, *device, request))
     return std::move(error);
   return targets;
 }

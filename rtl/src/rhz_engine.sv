@@ -89,12 +89,12 @@ module rhz_engine #(
   rhz_engine_fetch #(
     .In(In), .PortBits(PortBits), .IsaHash(rhz_isa_pkg::HASH), .CoreHash(CoreHash)
   ) u_fetch (
-    .clk_i, .rst_ni, .start_i, .program_i, .busy_o, .done_o, .error_o, .beyond_i(beyond != '0),
+    .clk_i, .rst_ni, .start_i, .program_i, .busy_o, .done_o, .error_o, .beyond_i(|beyond),
     .fault_i(read_fault || write_fault), .limit_i(limit_i[28:0]), .m_axi_arvalid(fetch_arvalid),
     .m_axi_arready(fetch_arready), .m_axi_araddr(fetch_araddr), .m_axi_arlen(fetch_arlen),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(unused_rready), .m_axi_rdata(rdata[PortBits-1:0]),
     .unit_valid_o(unit_valid), .unit_ready_i(unit_ready), .instruction_o(fetched),
-    .idle_i(idle == '1)
+    .idle_i(&idle)
   );
   rhz_engine_tokens #(.Units(Units), .Tokens(Tokens)) u_tokens (
     .clk_i, .rst_ni, .clear_i(!busy_o), .give_i(give), .full_o(full), .take_i(take), .none_o(none)

@@ -60,7 +60,7 @@ module rhz_engine_fetch #(
     .ChannelsWidth(CountW)
   ) u_reader (
     .clk_i, .rst_ni, .limit_i(limit_byte[28+$clog2(In) -: AddrWidth+1]),
-    .box_valid_i(state_q == AskHead || (state_q == AskRest && asked != '0)),
+    .box_valid_i(state_q == AskHead || (state_q == AskRest && |asked)),
     .box_ready_o(box_ready), .port_i(3'd0), .address_i(address_q), .row_step_i(1'b0),
     .column_step_i(1'b0), .rows_i(1'b1), .columns_i(1'b1), .channels_i(asked), .m_axi_arvalid,
     .m_axi_arready, .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,

@@ -101,10 +101,10 @@ module rhz_engine_scratch #(
         row = row | (read_row_q[r*RowBits +: RowBits] & {RowBits{reads[r]}});
     end
     rhz_sdpram #(.Width(Width), .Words(Words / Banks), .Ultra(Ultra), .AddrWidth(RowBits)) u_ram (
-      .clk_i, .we_i(writes != '0),
+      .clk_i, .we_i(|writes),
       .waddr_i(writes[1] ? write_row_q[RowBits +: RowBits] : write_row_q[0 +: RowBits]),
       .wdata_i(writes[1] ? write_data_q[Width +: Width] : write_data_q[0 +: Width]),
-      .re_i(reads != '0), .raddr_i(row), .rdata_o(rows[b*Width +: Width])
+      .re_i(|reads), .raddr_i(row), .rdata_o(rows[b*Width +: Width])
     );
   end
 

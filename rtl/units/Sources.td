@@ -149,6 +149,7 @@ def rhz_window : Source<[
     rhz_valid, rhz_outbuf]>;
 
 // The engine's computing side. The decoders rhz_isa_* are generated from rtl/isa.
+def rhz_isa : Source;
 def rhz_engine_loop : Source;
 def rhz_engine_nest : Source;
 def rhz_engine_tree : Source;
@@ -186,9 +187,10 @@ def rhz_engine_weights : Source<[
 def rhz_engine_store : Source<[
     rhz_counter, rhz_choose, rhz_outbuf, rhz_engine_walk, rhz_engine_bursts]>;
 def rhz_engine : Source<[
-    rhz_engine_fetch, rhz_engine_tokens, rhz_engine_queue, rhz_engine_scratch,
+    rhz_isa, rhz_engine_fetch, rhz_engine_tokens, rhz_engine_queue, rhz_engine_scratch,
     rhz_engine_read_ports, rhz_engine_load, rhz_engine_weights, rhz_engine_store,
     rhz_engine_compute]>;
+def rhz_engine_unit : Source<[rhz_engine, rhz_outbuf]>;
 
 // Of units in a body that a frame passes several times (docs/architecture.md).
 def Trips : Optional<"Trips", 1, 1, 65535,

@@ -8,10 +8,11 @@ include "Glue.td"
 include "Movement.td"
 include "Memory.td"
 include "Circuit.td"
+include "Engine.td"
 
 def Units : UnitList<[
     Window, WindowTiled, WindowBatch, Matvec, MatvecResident, MatvecStreamed, MatvecTurns,
     TurnsResident, TurnsStreamed, Matmul, LaneReduce,
     DepthwiseResident, DepthwiseStreamed,
     Requant, Threshold, Table, ScaledAdd, Product, RowSoftmax, RowNorm, Gearbox, AxisInUnit, AxisOutUnit, WideIn, WideOut, Concat, Select, Unbatch, Reorder, Replay, Fork, Fifo, Crossing, StateUnit,
-    MemReader, LoadReader, MemFifo, Circuit]>;
+    MemReader, LoadReader, MemFifo, Engine, Circuit]>;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks as programs of the engine: the outputs of its software faces and of its RTL
-against the interpreter's, byte by byte; predicted cycles against those of the RTL."""
+against the interpreter's, byte by byte; predicted cycles against those of the RTL; and
+the packages that hold an engine."""
+import filecmp
 import re
 import sys
 
@@ -80,3 +82,53 @@ def rtl(suite, name, core, seeds):
             use = made.json["array_use"] * predicted / cycles
             suite.check(use >= USE[name], f"{name}: {100 * use:.1f} % of the array's products")
 
+
+
+def near(suite, label, answer):
+    """The predicted interval and latency against what a simulation measured."""
+    for what in ("interval", "latency"):
+        predicted, measured = (answer[side][f"{what}_cycles"]
+                               for side in ("predicted", "measured"))
+        suite.check(abs(predicted / measured - 1) <= NEAR,
+                    f"{label}, {what}: {predicted} cycles predicted, {measured} measured")
+
+
+def package(suite, name, device, clock):
+    """A network as a package with an engine: simulated free and with stalls, rebuilt from
+    its plan, and left out where nobody asks for it or no device can hold it."""
+    suite.tool("verilator")
+    model = weights.kinds(suite) if name == "kinds" else weights.made(suite, name)
+    label, built = f"{name}, {device}", suite.work / f"{name}.rhz"
+    command = ("compile", model, "--device", device, "--clock-mhz", clock)
+    made = suite.run(*command, "--generators", "engine", "-o", built, "--json")
+    if not suite.check(made.status == 0, f"{label}: compiles"
+                       + (f": {made.message}" if made.status else ""), made.command):
+        return
+    free = weights.simulated(suite, built, label, frames=2)
+    if free:
+        near(suite, label, free)
+    weights.simulated(suite, built, label, "--stalls-in", "30", "--stalls-out", "30")
+    chosen = {option for option in weights.options_of(built)[0].values()}
+    suite.check(all(option.startswith("engine/engine?core=") for option in chosen),
+                f"{label}: all operations are the engine's: {chosen}")
+    again = suite.work / f"{name}-again.rhz"
+    result = suite.run(*command, "--plan", built, "-o", again)
+    same = result.status == 0 and all(
+        filecmp.cmp(path, again / path.relative_to(built), shallow=False)
+        for folder in ("segments", "nodes") for path in (built / folder).rglob("*")
+        if path.is_file())
+    suite.check(same, f"{label}: its plan gives the same hardware and segments",
+                result.command)
+    # One core is the same hardware whatever the network.
+    others = suite.run(*command, "--generators", "stream,dhm", "-o",
+                       suite.work / "streams.rhz")
+    suite.check(others.status == 0 and not any(
+        "engine/" in option
+        for option in weights.options_of(suite.work / "streams.rhz")[0].values()),
+        f"{label}: without the engine", others.command)
+    for none, why in (("lfe5u-85f", "engine builds nothing on 'lfe5u-85f'"),
+                      ("xc7z007s", "engine fits no device that was asked for")):
+        refused = suite.run("compile", model, "--device", none, "--generators", "engine",
+                            "-o", suite.work / "no.rhz")
+        suite.check(refused.status == 1 and why in refused.err,
+                    f"{label}: {why}", refused.command)

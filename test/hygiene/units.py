@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Hardware units are described once: no core folder refers to a unit kind by name,
-and docs/units.md and docs/isa.md match the records of rtl/units and rtl/isa. With
---update the pages are rewritten. The resources of each kind have been measured: bench/points.json or
-bench/resources.json contains a module of it.
+and docs/units.md, docs/isa.md and rtl/src/rhz_isa.sv match the records of rtl/units and
+rtl/isa. With --update these files are rewritten. The resources of each kind have been measured: bench/points.json or
+bench/resources.json or bench/engines.json contains a module of it.
 
     units.py BUILD [--update]"""
 import json
@@ -13,12 +13,13 @@ import sys
 
 from common import ROOT, argument, report, tracked
 
-PAGES = {"units.md": "rtl/units", "isa.md": "rtl/isa"}
+MADE = {"docs/units.md": "rtl/units", "docs/isa.md": "rtl/isa",
+        "rtl/src/rhz_isa.sv": "rtl/isa"}
 # Folders that use units, and so refer to them by name.
-GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/",
+GENERATORS = ("lib/Generator/Stream/", "lib/Generator/Dhm/", "lib/Generator/Engine/",
               "lib/Units/Shared/", "lib/Units/Circuit/",
               "include/rhizome/Generator/Stream/",
-              "include/rhizome/Generator/Dhm/")
+              "include/rhizome/Generator/Dhm/", "include/rhizome/Generator/Engine/")
 # Files in which such a word has another meaning.
 OTHERWISE = {
     "tools/rhizome/Doctor.cpp": {"state"},  # of a program
@@ -43,12 +44,13 @@ CORE = ("lib/Analysis/", "lib/Conversion/", "lib/Cost/", "lib/Rtl/",
 def main():
     build = pathlib.Path(argument(__doc__))
     problems = []
-    for name, source in PAGES.items():
-        made, page = (build / "rtl" / name).read_text(), ROOT / "docs" / name
+    for name, source in MADE.items():
+        kept = ROOT / name
+        made = (build / "rtl" / kept.name).read_text()
         if "--update" in sys.argv:
-            page.write_text(made)
-        elif not page.exists() or page.read_text() != made:
-            problems.append(f"docs/{name}: is not what {source} says; write it "
+            kept.write_text(made)
+        elif not kept.exists() or kept.read_text() != made:
+            problems.append(f"{name}: is not what {source} says; write it "
                             f"anew with test/hygiene/units.py {build} --update")
     if "--update" in sys.argv:
         return 0
@@ -56,7 +58,7 @@ def main():
     names = {unit["kind"] for unit in kinds.values()}
     names |= {name for unit in kinds.values() for name in unit["characterized"]}
     measured = set()
-    for name in ("points", "resources"):
+    for name in ("points", "resources", "engines"):
         rows = json.loads((ROOT / f"bench/{name}.json").read_text())
         measured |= {row["cell"] for row in rows}
     for kind in sorted({unit["kind"] for unit in kinds.values()} - measured):

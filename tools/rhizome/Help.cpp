@@ -36,7 +36,7 @@ const std::pair<const char *, std::vector<StringRef>> kOptionGroups[] = {
       "--border"}},
     {"Goal and plan",
      {"--goal", "--accuracy", "--accuracy-loss", "--accept-nearest", "--steer",
-      "--plan", "--weights", "--fifos", "--state-home", "--hide-states",
+      "--plan", "--generators", "--weights", "--fifos", "--state-home", "--hide-states",
       "--constraints"}},
     {"Model",
      {"--shape", "--input-type", "--state", "--number-format",

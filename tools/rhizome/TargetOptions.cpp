@@ -65,6 +65,17 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->option_text("FILE")
       ->excludes(steer);
   command
+      .add_option("--generators", request.generators,
+                  "who may offer hardware, with commas between: stream (a unit "
+                  "for each operation), dhm (weights wired into logic), engine "
+                  "(a core that carries out programs, with weights in a "
+                  "memory); otherwise all")
+      ->delimiter(',')
+      ->check(CLI::IsMember(generatorNames()))
+      ->option_text("LIST")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
       .add_option(
           "--weights", request.weights,
           "where weights are stored: rom (in the bitstream), "

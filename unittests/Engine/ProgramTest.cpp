@@ -179,7 +179,7 @@ TEST(EngineCore, ShippedOnesLoad) {
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{"core16x16", "core16x32", "core32x32",
-                                      "core64x64", "tiny"}));
+                                      "core32x64", "core64x64", "tiny"}));
 }
 
 constexpr const char *kGood = R"(name: toy

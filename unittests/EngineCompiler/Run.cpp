@@ -3,7 +3,7 @@
 // the outputs against the interpreter's:
 //
 //   engine-run MODULE CORE [--frames N] [--faces checked,native,opencl]
-//              [--case DIR] [--text FILE]
+//              [--case DIR] [--text FILE] [--streams]
 //
 // MODULE is what `rhizome compile --compile-to integerize` wrote. Prints what
 // is refused, or a line for each layer and one of JSON. --case writes the first
@@ -36,6 +36,7 @@ static cl::list<std::string> faces("faces", cl::CommaSeparated,
                                    cl::desc("checked, native, opencl"));
 static cl::opt<std::string> caseFolder("case", cl::desc("for the RTL's bench"));
 static cl::opt<std::string> textPath("text", cl::desc("the program as text"));
+static cl::opt<bool> streams("streams", cl::desc("inputs and outputs in them"));
 static cl::opt<bool> noInside("no-inside", cl::desc("tensors lie in memory"));
 
 static int fail(const Twine &text) {
@@ -56,7 +57,8 @@ static std::string runFace(StringRef face, const CompiledNetwork &compiled,
   } else if (!opencl.missing().empty()) {
     outs() << "SKIPPED: " << opencl.missing() << "\n";
     return "";
-  } else if (auto why = opencl.run(compiled.program, core, 0, state);
+  } else if (auto why =
+                 opencl.run(compiled.program, core, compiled.sent, state);
              !why.empty()) {
     return why;
   }
@@ -97,6 +99,7 @@ int main(int argc, char **argv) {
   std::vector<EngineRefusal> refusals;
   CompileOptions options;
   options.keepsInside = !noInside;
+  options.streams = streams;
   const auto begin = std::chrono::steady_clock::now();
   auto compiled = compileForCore(network, *core, refusals, options);
   const std::chrono::duration<double> took =

@@ -10,6 +10,11 @@ namespace rhizome::engine {
 struct MemoryTiming {
   int64_t latency = 20; ///< from a burst's request to its first beat
   int64_t answer = 20;  ///< from the last beat of a written burst to its answer
+  double perBeat = 1;   ///< of a beat, refreshes included
+  /// Lost where a burst does not go on in the same direction where the last one
+  /// ended.
+  int64_t turn = 0;
+  bool isShared = false; ///< reads and writes take turns
 };
 
 struct Prediction {

@@ -26,7 +26,7 @@ struct TensorPlace {
 
 /// What a program finds in a memory.
 struct Segment {
-  std::string name; ///< "weights" or "constants"
+  std::string name; ///< "weights", "constants", or "program" between streams
   int64_t port, address;
   std::vector<int8_t> bytes; ///< whole words
 };
@@ -46,13 +46,14 @@ struct CompiledNetwork {
   std::vector<Segment> segments;
   std::array<int64_t, 4> memoryWords = {}; ///< segments and working space
   std::vector<TensorPlace> inputs, outputs;
+  int64_t received = 0, sent = 0; ///< words of the streams in a frame
   std::vector<LayerReport> layers;
   int64_t products = 0; ///< of the model
   Prediction predicted;
 
   /// Memories with the segments and zeros.
   State state(const Core &core) const;
-  Surroundings surroundings() const { return {memoryWords, 0, 0}; }
+  Surroundings surroundings() const { return {memoryWords, received, sent}; }
   /// Of the products that the array could have made in the predicted cycles,
   /// those that the model has.
   double arrayUse(const Core &core) const {
@@ -66,11 +67,23 @@ struct EngineRefusal {
   std::string reason;
 };
 
-/// What the compiler is free to choose; for tests.
+/// What is around the core, and what the compiler is free to choose.
 struct CompileOptions {
+  MemoryTiming memory;
+  /// Inputs come from the core's stream, one after the other, each row from a
+  /// new word on if it is packed, otherwise each pixel; outputs go to the other
+  /// one likewise. The program lies at word 0 of memory 0. For cores with one
+  /// port.
+  bool streams = false;
+  // For tests.
   bool keepsInside = true; ///< whole tensors in the scratchpad, where they fit
   bool movesLoads = true;  ///< up in the program
 };
+
+/// What of `network` no program for a core like this one can do, whatever its
+/// size.
+std::vector<EngineRefusal> refusalsFor(mlir::func::FuncOp network,
+                                       const Core &core);
 
 /// A program for all of `network`, a function of integer `osa` operations; its
 /// arguments are inputs, its results outputs. Otherwise nothing, and why.

@@ -57,8 +57,6 @@ struct Goal {
 std::optional<Goal> parseGoal(llvm::StringRef text,
                               std::string *fault = nullptr);
 
-/// Every operation of `network` that no generator can build, with the reasons.
-Refusals coverage(mlir::func::FuncOp network);
 
 /// A device that may be used.
 struct ClusterPlace {
@@ -82,6 +80,10 @@ struct Cluster {
   std::optional<Wire> hostWire;
   bool isChain = false, mayReplicate = true;
 };
+
+/// Every operation of `network` that no generator which may offer can build
+/// there, with the reasons.
+Refusals coverage(mlir::func::FuncOp network, const Cluster &cluster);
 
 /// The cluster with the part of each device, and of each of its dies, that the
 /// goal allows or, where it says nothing, that routes in practice. `explore`

@@ -44,12 +44,17 @@ struct DeviceContext {
   /// products, 0 if it does not.
   int64_t pairBits = 0;
   std::vector<Memory> memories; ///< off-chip, at most kMemories
+  /// Whether units may write there. Not on a link: its endpoint resets the
+  /// design when a client restarts, in the middle of what it writes.
+  bool mayWrite = true;
   Residents residents = Residents::None;
   Streaming streaming = Streaming::None;
   /// The most frames that may share weights from a memory while these are
   /// read once.
   int64_t batch = 1;
   UltraRows ultraRows = UltraRows::None;
+  /// Those that may offer, by name; empty: all of them.
+  std::vector<std::string> generators;
 
   bool mayLoad() const { return !memories.empty(); }
   bool hasUltra() const {
@@ -63,6 +68,8 @@ class Generator {
 public:
   virtual ~Generator() = default;
   virtual llvm::StringRef name() const = 0;
+  /// Whether it builds anything on such a device.
+  virtual bool offersOn(const DeviceContext &) const { return true; }
   /// Regions of several of these operations, a network's hardware operations in
   /// its order, that it would build as one. Single operations are always
   /// asked about and need not be listed.
@@ -71,6 +78,10 @@ public:
   }
   /// Null if the region can be built, otherwise the reason why not.
   virtual std::optional<std::string> coverage(const Region &region) const = 0;
+  /// Those of a network's hardware operations, given in its order, that are in
+  /// none of its regions, each with the reason.
+  virtual std::vector<std::pair<mlir::Operation *, std::string>>
+  refusals(llvm::ArrayRef<mlir::Operation *> ops) const;
   /// What could be built. `upstream` lists formats in which the inputs may
   /// arrive; offers that accept one unchanged save a converter.
   virtual std::vector<Offer>
@@ -113,6 +124,8 @@ public:
 
 /// Every generator, in the order in which ties are broken.
 llvm::ArrayRef<std::unique_ptr<Generator>> allGenerators();
+/// Whether it builds anything on such a device, and may.
+bool mayOffer(const Generator &generator, const DeviceContext &device);
 /// The generator of that name, null if there is none.
 const Generator *findGenerator(llvm::StringRef name);
 /// Adds a generator after all others, under an unused name: this is how a

@@ -22,6 +22,9 @@ namespace rhizome::pipeline {
 /// between.
 std::string faultOfGoal(llvm::StringRef text);
 
+/// Those that --generators may name.
+std::vector<std::string> generatorNames();
+
 struct CompileRequest : planbuild::TargetChoice {
   model::ModelRequest model;
   /// "" for max-throughput, with a plan within the resources that its own goal

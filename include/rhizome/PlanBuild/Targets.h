@@ -23,6 +23,7 @@ struct TargetChoice {
   static constexpr double kBestClock = 0;
   /// Of a device alone: "" or "axi", or "wide" (gen::kWideBorder).
   std::string border;
+  std::vector<std::string> generators; ///< that may offer; empty: all of them
 };
 
 struct Targets {

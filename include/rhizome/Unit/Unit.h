@@ -75,8 +75,9 @@ struct Traffic {
   const char *page = "";
   /// The one with the bursts that an arbiter may grant it in a row; "": one.
   const char *turn = "";
-  /// Bytes of the memory that the unit has for itself.
-  Expression space = nullptr;
+  /// Bytes of the memory that the unit has for itself, and of the segment that
+  /// lies right before them, 0 if there is none.
+  Expression space = nullptr, held = nullptr;
 };
 
 struct Port {

@@ -77,8 +77,10 @@ class Port<string name, string protocol, bit isInput, string width,
   string InFlight = "0";
   string Page = "";
   string Turn = "";
-  // Of a unit that also writes: the bytes of the memory that it has for itself.
+  // Of a unit that also writes: the bytes of the memory that it has for itself, and
+  // those of the segment that lies before them.
   string Space = "0";
+  string Held = "0";
 }
 class StreamIn<string name, string width, string beats>
     : Port<name, "Stream", 1, width, beats>;
@@ -104,13 +106,14 @@ class Axi4Read<string name, string width, string bytes, string burst,
 // AXI4. All beats are whole, and answers come in order (AWID is 0). Its bytes are
 // those of both directions.
 class Axi4<string name, string width, string bytes, string burst,
-           string inFlight, string page, string space>
+           string inFlight, string page, string space, string held = "0">
     : Port<name, "Axi4", 0, width> {
   let Bytes = bytes;
   let Burst = burst;
   let InFlight = inFlight;
   let Page = page;
   let Space = space;
+  let Held = held;
 }
 // A place in the chain that fills on-chip memories when a design starts: words
 // come in, the unit keeps its own (`beats` of them) and passes on all others, and

@@ -107,8 +107,9 @@ BalancedRun::BalancedRun(const Problem &problem, const Limits &limits,
   }
 }
 
-/// The cheapest of each that are alike, with their prices: few, and parts of
-/// regions that follow from the choice before.
+/// The cheapest of each that are alike, with their prices: few, and regions,
+/// whose first parts have the price of all, and whose others follow from the
+/// choice before.
 std::vector<std::pair<double, int>>
 BalancedRun::cheapestAt(int stage, const Prices &prices) const {
   constexpr size_t kMost = 16;
@@ -121,7 +122,7 @@ BalancedRun::cheapestAt(int stage, const Prices &prices) const {
     for (; i < end; ++i)
       if (sums[i] < least.first)
         least = {sums[i], here.choices[i]};
-    (choiceOf(stage, least.second).part > 0 ? parts : all).push_back(least);
+    (choiceOf(stage, least.second).region >= 0 ? parts : all).push_back(least);
   }
   if (all.size() > kMost) {
     std::nth_element(all.begin(), all.begin() + kMost, all.end());
@@ -200,8 +201,12 @@ BalancedRun::cheapest(const std::vector<Prices> &all,
     std::sort(next.begin(), next.end(), [](const Label &a, const Label &b) {
       return std::pair(a.price, a.choice) < std::pair(b.price, b.choice);
     });
-    if (next.size() > kMost)
-      next.resize(kMost);
+    // Those within a region, which is paid for by then, take no places of the
+    // others.
+    std::array<size_t, 2> count{};
+    llvm::erase_if(next, [&](const Label &label) {
+      return ++count[choiceOf(s, label.choice).isWhole()] > kMost;
+    });
     levels[level] = std::move(next);
   }
   const std::vector<Label> &last = levels.back();

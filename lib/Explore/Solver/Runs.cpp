@@ -253,8 +253,13 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
       quick.push_back(c);
       prices.push_back(pricesOf(all[c].cost.resources, capacity));
     }
-  // Those on shared units take no places of the others.
-  std::array<size_t, 2> count{};
+  // Those on shared units take no places of the others, nor do regions, whose
+  // first parts have the cost of all.
+  enum Class : uint8_t { Own, Shared, Of, kClasses };
+  auto classOf = [&](int c) {
+    return all[c].region >= 0 ? Of : all[c].unit >= 0 ? Shared : Own;
+  };
+  std::array<size_t, kClasses> count{};
   std::vector<int> order(quick.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -265,7 +270,7 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
     for (int k : kept)
       if (k == c || (isAlike(all[k], all[c]) && dominates(all[k], all[c])))
         return;
-    if (size_t &taken = count[all[c].unit >= 0]; taken < limits.choices) {
+    if (size_t &taken = count[classOf(c)]; taken < limits.choices) {
       ++taken;
       kept.push_back(c);
     } else {
@@ -273,11 +278,11 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
     }
   };
   if (quick.size() > limits.choices)
-    for (bool isShared : {false, true})
+    for (Class one : {Own, Shared, Of})
       for (size_t p = 0; p < kPrices; ++p) {
         int least = -1;
         for (int i = 0; i < int(quick.size()); ++i)
-          if ((all[quick[i]].unit >= 0) == isShared &&
+          if (classOf(quick[i]) == one &&
               (least < 0 || prices[i][p] < prices[least][p]))
             least = i;
         if (least >= 0)
@@ -303,8 +308,9 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
   });
   std::vector<Label> kept;
   std::vector<bool> taken(labels.size());
-  // Those with shared units take no places of the others.
-  std::array<size_t, 2> count{};
+  // Those with shared units take no places of the others, nor do those within
+  // a region, which is paid for by then.
+  std::array<size_t, 3> count{};
   auto keep = [&](int i) {
     const Label &label = labels[i];
     if (taken[i])
@@ -324,7 +330,9 @@ void RunFront::prune(std::vector<Label> &labels, int stage) {
       if (dominated)
         return;
     }
-    size_t &places = count[!label.busy.empty()];
+    size_t &places = count[!all[label.choice].isWhole() ? 2
+                           : !label.busy.empty()        ? 1
+                                                        : 0];
     if (places >= limits.partial) {
       exact = false;
       return;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which cores a device could hold for a run of operations, and how long each
+// takes for a frame.
+#include "rhizome/Generator/Engine/Engine.h"
+#include "Programs.h"
+#include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Engine/Core.h"
+#include "rhizome/Support/Failures.h"
+#include "llvm/Support/Parallel.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace rhizome::gen {
+namespace {
+/// Between a frame's first beat and the first instruction, and from `end` to
+/// the next frame: what the program's cycles leave out.
+constexpr int64_t kAround = 4;
+
+/// The cores of the data folder, those for tests apart.
+const std::vector<engine::Core> &cores() {
+  static const std::vector<engine::Core> cores = [] {
+    std::vector<engine::Core> all;
+    if (auto listed = engine::listCores())
+      all = std::move(*listed);
+    else
+      llvm::consumeError(listed.takeError());
+    llvm::erase_if(all, [](const engine::Core &core) {
+      return core.in < 16; // for tests
+    });
+    return all;
+  }();
+  return cores;
+}
+
+/// A core with one port of this memory's width; none if a beat is wider than a
+/// word.
+std::optional<engine::Core> coreFor(engine::Core core, int64_t bits) {
+  core.ports = 1;
+  core.port_bits = bits;
+  if (llvm::Error error = engine::check(core)) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  return core;
+}
+
+/// Sets what a unit knows of its memory: how a bank answers, as simulated ones
+/// do.
+void setMemory(Actor &unit, const Memory &memory, double clockMhz) {
+  const auto bank =
+      rhz::MemoryTiming::of(memory, memory.portBitsAt(clockMhz) / 8, clockMhz);
+  double ticks = double(bank.beatTicks);
+  if (bank.refreshEvery > 0)
+    ticks /= 1 - double(bank.refresh) / double(bank.refreshEvery);
+  unit.set("latency", bank.latency);
+  unit.set("beatTicks", std::llround(ticks));
+  unit.set("turn", bank.turnTicks / rhz::kTicks);
+}
+
+engine::MemoryTiming memoryOf(const Actor &unit) {
+  engine::MemoryTiming timing;
+  timing.latency = timing.answer = unit.get("latency");
+  timing.perBeat = double(unit.get("beatTicks")) / double(rhz::kTicks);
+  timing.turn = unit.get("turn");
+  timing.isShared = true;
+  return timing;
+}
+
+/// The unit without what its program decides.
+Actor unitOf(const engine::Core &core, const DeviceContext &device,
+             bool isUltra) {
+  Actor unit(unit::Engine::kKind, "engine",
+             {{"In", core.in},
+              {"Out", core.out},
+              {"Words", core.words},
+              {"Banks", core.banks},
+              {"Entries", core.entries},
+              {"SumBits", core.sum_bits},
+              {"Queue", core.queue},
+              {"Waiting", core.depth},
+              {"Tokens", core.tokens},
+              {"DataWidth", core.port_bits},
+              {"Hash", int64_t(core.hash())},
+              {"Ultra", isUltra},
+              {"Wide", device.cost.dspWide >= 27},
+              {"Depth", 2}});
+  return unit;
+}
+
+bool fits(const Actor &unit, const DeviceContext &device) {
+  const Resources need = costOf(unit, device.cost);
+  for (size_t kind = 0; kind < kResourceNames.size(); ++kind)
+    if (need.amount[kind] > available(device.budget, kind))
+      return false;
+  return true;
+}
+
+/// The core of a unit, as its program names it.
+engine::Core coreOf(const Actor &unit) {
+  auto p = unit.as<unit::Engine>();
+  engine::Core core;
+  core.in = p.In;
+  core.out = p.Out;
+  core.words = p.Words;
+  core.banks = p.Banks;
+  core.entries = p.Entries;
+  core.sum_bits = p.SumBits;
+  core.queue = p.Queue;
+  core.depth = p.Waiting;
+  core.tokens = p.Tokens;
+  core.ports = 1;
+  core.port_bits = p.DataWidth;
+  return core;
+}
+
+/// How a tensor's elements come or go: a row of a packed one, or a pixel, from
+/// a new word on.
+BeatFormat formatOf(const engine::TensorPlace &place, Type type, int64_t in) {
+  return gen::formatOf(
+      type, in, place.isPacked ? place.width * place.channels : place.channels);
+}
+
+/// What its instructions do, within limits.
+bool isCarriedOut(Operation *op) {
+  return isa<osa::Conv2dOp, osa::DenseOp, osa::SumPoolOp, osa::MaxPoolOp,
+             osa::RequantizeOp, osa::ScaledAddOp, osa::TableOp,
+             osa::ThresholdOp>(op);
+}
+
+class EngineGenerator final : public Generator {
+public:
+  llvm::StringRef name() const override { return "engine"; }
+
+  bool offersOn(const DeviceContext &device) const override {
+    return device.mayWrite && !device.memories.empty() && device.hasDsp &&
+           device.cost.shiftRegisters && device.cost.dspWide >= 25;
+  }
+
+  std::vector<Region> regions(ArrayRef<Operation *> ops) const override {
+    if (llvm::none_of(ops, isCarriedOut))
+      return {};
+    return engineRuns(ops);
+  }
+
+  std::optional<std::string> coverage(const Region &region) const override {
+    if (region.isSingle() && !isCarriedOut(region.front()))
+      return "has no instruction for " +
+             region.front()->getName().getStringRef().str();
+    if (region.isSingle())
+      return "carries out runs of several operations";
+    if (region.ins().size() != 1 || region.outs().size() != 1)
+      return "has one stream on either side";
+    return std::nullopt;
+  }
+
+  std::vector<std::pair<Operation *, std::string>>
+  refusals(ArrayRef<Operation *> ops) const override {
+    return engineRefusals(ops);
+  }
+
+  std::vector<Offer> offers(const Region &region,
+                            ArrayRef<std::optional<BeatFormat>>,
+                            const DeviceContext &device) const override {
+    std::vector<Offer> made;
+    if (!offersOn(device))
+      return made;
+    struct Question {
+      const Memory *memory;
+      const engine::Core *named;
+      engine::Core core;
+      std::vector<Actor> units;
+      std::shared_ptr<const engine::CompiledNetwork> network;
+    };
+    std::vector<Question> questions;
+    for (const Memory &memory : device.memories)
+      for (const engine::Core &named : cores()) {
+        auto core = coreFor(named, memory.portBitsAt(device.clockMhz));
+        if (!core)
+          continue;
+        Question question{&memory, &named, *core, {}, nullptr};
+        for (int isUltra = 0; isUltra <= int(device.hasUltra()); ++isUltra)
+          if (Actor unit = unitOf(*core, device, isUltra); fits(unit, device)) {
+            setMemory(unit, memory, device.clockMhz);
+            question.units.push_back(std::move(unit));
+          }
+        if (!question.units.empty())
+          questions.push_back(std::move(question));
+      }
+    llvm::parallelFor(0, questions.size(), [&](size_t i) {
+      Question &q = questions[i];
+      q.network = engineProgram(region, q.core, memoryOf(q.units.front()));
+    });
+    for (Question &q : questions)
+      for (Actor &unit : q.units)
+        if (q.network)
+          made.push_back(offerOf(region, std::move(unit), *q.network, *q.memory,
+                                 q.named->name, device));
+    return made;
+  }
+
+  void build(const Region &region, Offer &offer,
+             MemoryImages &images) const override {
+    Actor &unit = offer.body.back();
+    const engine::Core core = coreOf(unit);
+    auto network = engineProgram(region, core, memoryOf(unit));
+    assert(network && "it was offered");
+    const int64_t bytes = unit.get("segment"), bits = core.port_bits;
+    MemoryImage image(bits, bytes * 8 / bits);
+    for (const engine::Segment &segment : network->segments) {
+      const int64_t first = segment.address * core.in;
+      for (int64_t i = 0; i < int64_t(segment.bytes.size()); i += 8) {
+        uint64_t value = 0;
+        for (int64_t k =
+                 std::min<int64_t>(8, int64_t(segment.bytes.size()) - i);
+             k-- > 0;)
+          value = value << 8 | uint8_t(segment.bytes[size_t(i + k)]);
+        const int64_t bit = 8 * (first + i);
+        image.set(bit / bits, bit % bits, std::min<int64_t>(64, bits),
+                  int64_t(value));
+      }
+    }
+    images[unit.name] = std::move(image);
+    unit.memories[0].segment = unit.name;
+  }
+
+private:
+  Offer offerOf(const Region &region, Actor unit,
+                const engine::CompiledNetwork &network, const Memory &memory,
+                llvm::StringRef coreName, const DeviceContext &device) const {
+    const int64_t in = unit.get("In");
+    const engine::TensorPlace &from = network.inputs.front(),
+                              &to = network.outputs.front();
+    const Type inType = region.ins().front().getType(),
+               outType = region.outs().front().getType();
+    Offer offer;
+    offer.generator = "engine";
+    offer.inputs = {formatOf(from, inType, in)};
+    offer.outputs = {formatOf(to, outType, in)};
+    int64_t segment = 0, reads = 0, writes = 0;
+    for (const engine::Segment &s : network.segments)
+      segment = std::max(segment, s.address * in + int64_t(s.bytes.size()));
+    for (int64_t words : network.predicted.readWords)
+      reads += words * in;
+    for (int64_t words : network.predicted.writtenWords)
+      writes += words * in;
+    // Working space begins on a page.
+    segment = int64_t(llvm::alignTo(uint64_t(segment), unit::kPageBytes));
+    unit.set("segment", segment);
+    unit.set("Room", network.memoryWords[0]);
+    unit.set("Program", 0);
+    unit.set("InWidth", offer.inputs[0].width);
+    unit.set("InSigned", offer.inputs[0].isSigned);
+    unit.set("InBias", from.bias);
+    unit.set("OutWidth", offer.outputs[0].width);
+    unit.set("OutBias", to.bias);
+    unit.set("inBeats", offer.inputs[0].beats());
+    unit.set("outBeats", offer.outputs[0].beats());
+    unit.set("cycles", network.predicted.cycles + kAround);
+    unit.set("traffic", reads + writes);
+    unit.memories = {{memory.name, MemoryPlace::kAnyBank, ""}};
+    assert(network.received == offer.inputs[0].beats() &&
+           network.sent == offer.outputs[0].beats() && "a beat is a word");
+    offer.busyCycles = unit.get("cycles");
+    offer.traffic = {{memory.name, double(reads), double(writes)}};
+    offer.weights = WeightHome::Streamed;
+    offer.key = OptionKey("engine", "engine").add("core", coreName);
+    if (device.memories.size() > 1)
+      offer.key.add("memory", memory.name);
+    if (device.hasUltra())
+      offer.key.add("scratchpad", unit.get("Ultra") ? "uram" : "bram");
+    offer.summary = std::to_string(unit.get("In")) + " × " +
+                    std::to_string(unit.get("Out")) +
+                    " products a cycle, programs and weights in '" +
+                    memory.name + "'";
+    offer.body.chain(std::move(unit), offer.outputs[0]);
+    finishOffer(offer, device);
+    return offer;
+  }
+};
+} // namespace
+
+std::unique_ptr<Generator> makeEngineGenerator() {
+  return std::make_unique<EngineGenerator>();
+}
+} // namespace rhizome::gen
