@@ -149,7 +149,7 @@ def compile_engine(options, device, core, folder):
     package, steer = folder / f"{device}-{core}.rhz", folder / f"{core}.yaml"
     command = [options.rhizome, "compile",
                ROOT / "examples/digits/digits_qdq_int8.onnx", "--device", device,
-               "--generators", "engine", "-o", package, "--json"]
+               "-o", package, "--json"]
     run(*command)
     plan = json.loads((package / "plan.json").read_text())
     first = plan["nodes"][0]["operations"][0]["name"]
