@@ -79,8 +79,7 @@ private:
   /// Keeps a tensor in the scratchpad if the layers from the one that makes it
   /// to the last that reads it are not slower then.
   void tryInside(size_t tensor) {
-    const ByteTensor &t = network.tensors[tensor];
-    const size_t first = size_t(t.producer), last = size_t(t.readers.back());
+    const auto [first, last] = plan.spanOf(tensor);
     const int64_t before = predicted(first, last).cycles;
     const std::vector<Tiling> old = tilings;
     isInside[tensor] = true;
@@ -199,7 +198,8 @@ static std::vector<bool> packedInputs(const Network &network,
   for (int input : network.inputs) {
     const ByteTensor &t = network.tensors[size_t(input)];
     made[size_t(input)] =
-        !t.isOutput && !t.readers.empty() && all_of(t.readers, [&](int layer) {
+        !t.isOutput && !t.isViewed && !t.readers.empty() &&
+        all_of(t.readers, [&](int layer) {
           return network.layers[size_t(layer)].other != input &&
                  canPack(network.layers[size_t(layer)], core);
         });

@@ -12,7 +12,7 @@ using namespace rhizome::engine;
 bool engine::canPack(const Layer &layer, const Core &core) {
   const osa::Window &w = layer.window;
   return layer.kind == Layer::Matrix && layer.groups == 1 &&
-         w.channels < core.in && w.dilationW == 1 &&
+         !layer.isProduct() && w.channels < core.in && w.dilationW == 1 &&
          w.kernelW * w.channels <= 2 * core.in &&
          w.strideW * w.channels <= core.in &&
          w.padLeft * w.channels <= core.in && w.width * w.channels < 16384 &&
@@ -35,7 +35,9 @@ public:
   LayerImage layer(const Layer &layer, const ByteTensor &output,
                    bool isPacked) {
     LayerImage made;
-    if (layer.kind == Layer::Matrix)
+    if (layer.isProduct())
+      product(layer, output, made);
+    else if (layer.kind == Layer::Matrix)
       matrix(layer, output, isPacked, made);
     lanes(layer, output, made);
     return made;
@@ -46,6 +48,20 @@ private:
   int8_t *append(std::vector<int8_t> &bytes, int64_t words) {
     bytes.resize(bytes.size() + size_t(words * in));
     return bytes.data() + bytes.size() - words * in;
+  }
+
+  /// The weights are a tensor's, but for what is added to them.
+  void product(const Layer &layer, const ByteTensor &output, LayerImage &made) {
+    const int64_t inner = layer.window.channels,
+                  words = int64_t(divideCeil(inner, in));
+    for (int64_t first = 0; first < output.channels; first += out)
+      made.columns.push_back({0, words, 0, words});
+    for (int8_t value : layer.weightAdds) {
+      made.weightAdds.push_back(int64_t(image.weights.size()) / in);
+      int8_t *to = append(image.weights, words * out);
+      for (int64_t i = 0; i < words * out * in; ++i)
+        to[i] = i / (out * in) * in + i % in < inner ? value : 0;
+    }
   }
 
   void matrix(const Layer &layer, const ByteTensor &output, bool isPacked,
@@ -147,6 +163,12 @@ private:
       }
       if (all_equal(places))
         places.resize(1);
+    }
+    for (int8_t value : layer.inputAdds) {
+      const int64_t inner = layer.window.channels;
+      std::vector<int8_t> words(size_t(alignTo(inner, in)), 0);
+      std::fill_n(words.begin(), inner, value);
+      made.inputAdds.push_back(add(words));
     }
     // Borders in the scratchpad are made from any word.
     if (all.empty())

@@ -24,6 +24,8 @@ struct LayerImage {
   std::vector<std::vector<int64_t>> steps;
   int64_t dotWeights = -1; ///< of the lanes, the first one among them
   bool isUniform = false;  ///< they are all the same
+  /// Of products of two tensors: blocks and words of one value each.
+  std::vector<int64_t> weightAdds, inputAdds;
 };
 
 struct Image {
