@@ -36,6 +36,8 @@ constexpr int64_t kAsk = 3;       // a burst is formed, the memory gets it
 constexpr int64_t kTake = 2;      // a word is there, and in its unit
 constexpr int64_t kWrite = 4;     // a word is in the load unit, and written
 constexpr int64_t kReadWord = 6;  // a word is asked for, and before its unit
+constexpr int64_t kTurn = 11;     // a block's rows are asked for, it turns
+constexpr int64_t kDrained = 3;   // a block is in the queue, more are asked for
 constexpr int64_t kFire = 3;      // a word is before the array, and in it
 constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
 constexpr int64_t kLanes = 16;   // a pixel meets its sum, its result is written
@@ -430,6 +432,7 @@ private:
   struct Blocks {
     size_t number;
     int64_t left, words; ///< blocks, and words of one; 0: from the scratchpad
+    bool isTurned, isFirst = true;
   };
 
   void stepWeights() {
@@ -443,7 +446,8 @@ private:
       blocks.push_back({*number, f.blocks,
                         isScratch ? 0
                         : f.four  ? core.out / 2
-                                  : core.out});
+                                  : core.out,
+                        f.turned != 0});
     }
     while (!blocks.empty()) {
       Blocks &next = blocks.front();
@@ -461,9 +465,15 @@ private:
           return;
         available -= next.words;
         there = lastWeight;
-      } else {
-        there = std::max(now, pushed) + core.out + kReadWord;
+      } else if (next.isTurned) {
+        // All rows come, and then all columns go.
+        const int64_t from = next.isFirst ? std::max(now, pushed) : pushed;
+        there = std::max(from + core.out + kTurn, now) + core.out;
+      } else if (next.isFirst) {
+        // What the instruction before asked for is in the queue.
+        there = std::max(now, pushed + kDrained) + core.out + kReadWord;
       }
+      next.isFirst = false;
       pushed = std::max(there, pushed + core.out);
       if (next.words > 0)
         frees.push_back({pushed, next.words, WeightsClient});

@@ -243,7 +243,7 @@ private:
     if (layer.isProduct())
       queueTensor(number);
     else
-      queue(block.address, block.blocks);
+      queue(block.address, block.blocks, image.four);
     isa::Matrix matrix;
     matrix.place = input.first + block.firstWord;
     matrix.taps2 = w.kernelH;
@@ -264,24 +264,32 @@ private:
       queue(address, block.words);
       add(matrix);
     }
-    // The same word for all pixels.
+    // The same words for all pixels.
     matrix.row_step = matrix.column_step = 0;
     for (int64_t word : image.inputAdds) {
       queueTensor(number);
       matrix.place = buffers.constants + word;
       add(matrix);
     }
+    if (image.restBlocks > 0) {
+      queue(block.rest, image.restBlocks);
+      matrix.place = buffers.constants + image.restWords;
+      matrix.taps2 = matrix.taps1 = 1;
+      matrix.taps0 = image.restBlocks;
+      matrix.step2 = matrix.step1 = 0;
+      add(matrix);
+    }
   }
 
   /// Blocks of weights from a memory.
-  void queue(int64_t address, int64_t blocks) {
-    const int64_t perBlock = image.four ? core.out / 2 : core.out;
+  void queue(int64_t address, int64_t blocks, bool four = false) {
+    const int64_t perBlock = four ? core.out / 2 : core.out;
     for (int64_t from = 0; from < blocks; from += kMostBlocks) {
       isa::Weights weights;
       weights.port = surface.weightsPort;
       weights.address = surface.weights + address + from * perBlock;
       weights.blocks = std::min(kMostBlocks, blocks - from);
-      weights.four = image.four;
+      weights.four = four;
       add(weights);
     }
   }

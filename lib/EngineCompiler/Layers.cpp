@@ -49,6 +49,16 @@ Network Lowering::run(func::FuncOp function) {
       if (one >= 0 &&
           (tensor(one).readers.empty() || tensor(one).readers.back() != int(i)))
         tensor(one).readers.push_back(int(i));
+    if (!layer.isProduct())
+      read.push_back(layer.output);
+    for (const Layer::Batch &batch : layer.batches)
+      read.push_back(batch.output);
+    for (int one : read)
+      for (; one >= 0; one = tensor(one).view.of)
+        if (const View &view = tensor(one).view; view.of >= 0) {
+          tensor(view.of).isFlat |= view.unit != View::Pixels;
+          tensor(view.of).isDense |= view.unit == View::FlatWords;
+        }
   }
   return std::move(net);
 }
@@ -304,13 +314,6 @@ void Lowering::requantizeSums(osa::RequantizeOp op, const Meaning &sums) {
   auto of = [](ArrayRef<int64_t> values, size_t channel) {
     return values[values.size() == 1 ? 0 : channel];
   };
-  std::vector<Scaling> scalings;
-  for (size_t c = 0; c < sums.rest.size(); ++c) {
-    const int64_t m = of(multiplier, c);
-    scalings.push_back({m, __int128(sums.rest[c]) * m + of(offset, c),
-                        int64_t(op.getShift()), tensor->least(), tensor->most(),
-                        sums.least[c], sums.most[c]});
-  }
   auto step = [&](std::vector<Scaling> scaled, int64_t bias, int to) {
     for (Scaling &s : scaled)
       s.offset -= __int128(bias) << s.shift;
@@ -326,15 +329,49 @@ void Lowering::requantizeSums(osa::RequantizeOp op, const Meaning &sums) {
     layer.steps.push_back(std::move(made));
     return true;
   };
-  if (!op.getTiesEven()) {
-    if (!step(scalings, tensor->bias, -1))
-      return refuse(op, "no multiplier of 35 bits and offset of 47 does what "
-                        "it does with sums of 27");
-  } else if (!tiesToEven(layer, scalings, *tensor, step)) {
-    return refuse(op, "no two requantizers of 35 and 47 bits do what it does "
-                      "with ties");
+  auto isDone = [&](const Meaning &from) {
+    std::vector<Scaling> scalings;
+    for (size_t c = 0; c < from.rest.size(); ++c) {
+      const int64_t m = of(multiplier, c);
+      scalings.push_back({m, __int128(from.rest[c]) * m + of(offset, c),
+                          int64_t(op.getShift()), tensor->least(),
+                          tensor->most(), from.least[c], from.most[c]});
+    }
+    layer.steps.clear();
+    layer.temporaries = 0;
+    return op.getTiesEven() ? tiesToEven(layer, scalings, *tensor, step)
+                            : step(scalings, tensor->bias, -1);
+  };
+  if (!isDone(sums)) {
+    const auto whole = wholeSums(sums);
+    if (!whole || !isDone(*whole))
+      return refuse(op, op.getTiesEven()
+                            ? "no two requantizers of 35 and 47 bits do what "
+                              "it does with ties"
+                            : "no multiplier of 35 bits and offset of 47 does "
+                              "what it does with sums of 27");
   }
   finishLayer(op.getOutput(), sums.index, *tensor);
+}
+
+/// The sums of the model: what the core's lack becomes products of constants,
+/// which the array adds. Nothing if lanes make them, or they have too many
+/// bits.
+std::optional<Meaning> Lowering::wholeSums(Meaning sums) {
+  Layer &layer = net.layers[size_t(sums.index)];
+  if (layer.kind != Layer::Matrix ||
+      all_of(sums.rest, [](int64_t rest) { return rest == 0; }))
+    return std::nullopt;
+  for (auto [rest, least, most] : zip(sums.rest, sums.least, sums.most)) {
+    least += rest;
+    most += rest;
+    if (int64_t(num::bitsForRange(std::min<int64_t>(-1, least), most)) >
+        core.sum_bits)
+      return std::nullopt;
+  }
+  layer.rest.assign(sums.rest.size(), 0);
+  std::swap(layer.rest, sums.rest);
+  return sums;
 }
 
 /// Thresholds of sums, if there are a multiplier and an offset that meet all
@@ -360,14 +397,20 @@ void Lowering::visit(osa::ThresholdOp op) {
   }
   if (sums.kind != Meaning::Sums)
     return refuse(op, "it is no function of a layer's sums");
-  std::vector<Staircase> staircases;
-  for (size_t c = 0; c < sums.rest.size(); ++c) {
-    const auto own =
-        ArrayRef(thresholds)
-            .slice(shape[0] == 1 ? 0 : c * size_t(shape[1]), size_t(shape[1]));
-    staircases.push_back(staircaseOf(own, sums, c, base, step, *tensor));
-  }
-  auto lanes = requantizerOf(staircases);
+  auto lanesOf = [&](const Meaning &from) {
+    std::vector<Staircase> staircases;
+    for (size_t c = 0; c < from.rest.size(); ++c) {
+      const auto own = ArrayRef(thresholds)
+                           .slice(shape[0] == 1 ? 0 : c * size_t(shape[1]),
+                                  size_t(shape[1]));
+      staircases.push_back(staircaseOf(own, from, c, base, step, *tensor));
+    }
+    return requantizerOf(staircases);
+  };
+  auto lanes = lanesOf(sums);
+  if (!lanes)
+    if (const auto whole = wholeSums(sums))
+      lanes = lanesOf(*whole);
   if (!lanes)
     return refuse(op, "no multiplier of 35 bits and offset of 47 meet its "
                       "thresholds");
@@ -606,20 +649,43 @@ void Lowering::table(Operation *op, Value result, ByteTensor made, int input,
 
 void Lowering::finishLayer(Value result, int number, ByteTensor made) {
   made.producer = number;
-  const int output = addTensor(result, std::move(made));
-  Layer &layer = net.layers[size_t(number)];
-  layer.output = output;
-  if (!layer.isProduct())
+  if (!net.layers[size_t(number)].isProduct()) {
+    net.layers[size_t(number)].output = addTensor(result, std::move(made));
     return;
-  // Row after row, or the rows of all matrices in turn.
-  const View rows = *line(output);
+  }
+  // Row after row, or the rows of all matrices in turn: if these are whole
+  // words, as parts of longer rows.
+  Layer &layer = net.layers[size_t(number)];
   const int64_t count = int64_t(layer.batches.size()),
-                each = layer.window.outWidth;
-  const bool inTurn = layer.isInTurn;
+                each = layer.window.outWidth, channels = made.channels;
+  const bool isPart = layer.isInTurn && channels % core.in == 0;
+  int output = -1;
+  if (isPart) {
+    ByteTensor whole = made;
+    whole.height = 1;
+    whole.width = each;
+    whole.channels = channels * count;
+    net.tensors.push_back(std::move(whole));
+    View view = *words(int(net.tensors.size()) - 1);
+    view.columnColumns = wordsOf(channels);
+    view.rowColumns = made.width * view.columnColumns;
+    view.rowRows = 0;
+    output = addView(view, made.height, made.width, channels);
+    meanings[result].kind = Meaning::Bytes;
+    meanings[result].index = output;
+  } else {
+    output = addTensor(result, std::move(made));
+  }
+  layer.output = output;
+  const View rows = *line(isPart ? net.rootOf(output) : output);
   for (auto [b, batch] : enumerate(layer.batches)) {
-    batch.output = addView(inTurn ? part(rows, int64_t(b), count)
-                                  : part(rows, int64_t(b) * each, 1),
-                           1, each, tensor(output).channels);
+    View view = rows;
+    if (isPart)
+      view.word = int64_t(b) * wordsOf(channels);
+    else
+      view = layer.isInTurn ? part(rows, int64_t(b), count)
+                            : part(rows, int64_t(b) * each, 1);
+    batch.output = addView(view, 1, each, channels);
     tensor(batch.output).producer = number;
   }
 }

@@ -31,8 +31,9 @@ struct ByteTensor {
   bool isOutput = false;
   View view;
   bool isViewed = false; ///< others are views of it
-  /// Some views take its pixels for one row, or its words: so nothing may lie
-  /// between rows, or between pixels.
+  bool isRow = false;    ///< to some of these its pixels are one row
+  /// Layers use such ones, of pixels or of words: so nothing may lie between
+  /// rows, or between pixels.
   bool isFlat = false, isDense = false;
 
   int64_t least() const { return low - bias; }
@@ -68,6 +69,8 @@ struct Layer {
   /// Of Matrix [output channel, kernel row, kernel column, input channel of the
   /// group], of Dot [channel, kernel row, kernel column].
   std::vector<int8_t> weights;
+  /// What the array is to add to the sums of each channel, if anything.
+  std::vector<int64_t> rest;
   std::vector<Step> steps;
   int temporaries = 0;
   int64_t products = 0;

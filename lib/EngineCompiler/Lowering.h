@@ -63,6 +63,7 @@ private:
 
   // What follows them.
   void visit(osa::RequantizeOp op);
+  std::optional<Meaning> wholeSums(Meaning sums);
   void requantizeSums(osa::RequantizeOp op, const Meaning &sums);
   void visit(osa::ThresholdOp op);
   static Staircase staircaseOf(llvm::ArrayRef<int64_t> thresholds,
@@ -93,8 +94,7 @@ private:
   void visit(osa::TransposeOp op);
   void visit(osa::PadOp op);
   /// A tensor of these sizes that is part of another one.
-  int addView(const View &view, int64_t height, int64_t width,
-              int64_t channels);
+  int addView(View view, int64_t height, int64_t width, int64_t channels);
   /// The pixels of a tensor as one row; nothing if no step leads from each to
   /// the next.
   std::optional<View> line(int tensor);

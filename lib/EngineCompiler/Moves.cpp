@@ -14,14 +14,23 @@ using namespace rhizome::engine;
 /// Copies that an operation may take.
 static constexpr size_t kMostCopies = 64;
 
-int Lowering::addView(const View &view, int64_t height, int64_t width,
+int Lowering::addView(View view, int64_t height, int64_t width,
                       int64_t channels) {
   ByteTensor &of = tensor(view.of);
   of.isViewed = true;
-  if (view.unit != View::Pixels)
-    of.isFlat = true;
-  if (view.unit == View::FlatWords)
-    of.isDense = true;
+  // A part of each pixel is one whatever lies between pixels.
+  const int64_t each = wordsOf(of.channels);
+  if (view.unit == View::FlatWords && view.columnColumns % each == 0 &&
+      (height == 1 || view.rowColumns % each == 0) &&
+      view.column % each + wordsOf(channels) <= each) {
+    view.unit = of.height == 1 ? View::Pixels : View::FlatPixels;
+    view.word = view.column % each;
+    view.column /= each;
+    view.columnColumns /= each;
+    view.rowColumns /= each;
+    view.row = view.rowRows = view.columnRows = 0;
+  }
+  of.isRow |= view.unit != View::Pixels;
   ByteTensor made;
   made.name = of.name;
   made.height = height;
@@ -59,11 +68,21 @@ std::optional<View> Lowering::words(int number) {
   if (t.view.of < 0)
     return made;
   auto row = line(number);
-  if (!row || row->unit != View::FlatWords || row->word != 0 ||
-      row->columnColumns != wordsOf(t.channels))
+  if (!row || row->word != 0)
     return std::nullopt;
   made.of = row->of;
   made.column = row->column;
+  if (row->unit != View::FlatWords) {
+    // All of some pixels that follow each other.
+    const ByteTensor &of = tensor(row->of);
+    if (row->row != 0 || row->columnRows != 0 || row->columnColumns != 1 ||
+        wordsOf(of.channels) != wordsOf(t.channels) ||
+        (row->unit == View::Pixels && of.height > 1))
+      return std::nullopt;
+    made.column *= wordsOf(of.channels);
+  } else if (row->columnColumns != wordsOf(t.channels)) {
+    return std::nullopt;
+  }
   return made;
 }
 
@@ -84,7 +103,7 @@ View Lowering::part(View line, int64_t first, int64_t step) const {
 int Lowering::addLike(int number) {
   ByteTensor made = tensor(number);
   made.view = {};
-  made.isViewed = made.isFlat = made.isDense = made.isOutput = false;
+  made.isViewed = made.isRow = made.isOutput = false;
   made.producer = -1;
   made.readers.clear();
   net.tensors.push_back(std::move(made));
@@ -224,11 +243,11 @@ void Lowering::visit(osa::ConcatOp op) {
                                        : in.height * in.width;
     view.of = result;
     const bool isLine = axis.kind == Axis::Outer;
-    if (in.view.of < 0 && in.producer >= 0 && !in.isFlat && !in.isDense &&
+    if (in.view.of < 0 && in.producer >= 0 && !in.isRow &&
         in.bias == tensor(result).bias && (!isLine || in.height == 1)) {
       in.view = view;
       tensor(result).isViewed = true;
-      tensor(result).isFlat |= view.unit != View::Pixels;
+      tensor(result).isRow |= view.unit != View::Pixels;
       tensor(result).producer = std::max(tensor(result).producer, in.producer);
       continue;
     }

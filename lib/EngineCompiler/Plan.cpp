@@ -282,7 +282,8 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
     size_t found = 0;
     for (int64_t rows : sizes) {
       found += add({rows, columns});
-      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
+      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1 &&
+          layer.rest.empty())
         add({rows, columns, 2, 1, /*isShared=*/true});
       if (found == kSizes)
         break;
