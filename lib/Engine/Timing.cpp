@@ -43,8 +43,9 @@ constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
 constexpr int64_t kLanes = 16;   // a pixel meets its sum, its result is written
 constexpr int64_t kMaximum = 10; // the same of `maximum`
 constexpr int64_t kHeldGap = 2;  // a weight of dot after a pixel
-constexpr int64_t kSend = 5;     // a burst is formed, its first beat goes out
-constexpr int64_t kAnswer = 2;   // a burst is answered, the instruction ends
+constexpr int64_t kLongest = 1020; // columns for neighbors to be one tap
+constexpr int64_t kSend = 5;       // a burst is formed, its first beat goes out
+constexpr int64_t kAnswer = 2;     // a burst is answered, the instruction ends
 
 /// Bursts that a reader has formed, and room for their words.
 struct Reader {
@@ -553,7 +554,10 @@ private:
       lanes = kMaximum;
       break;
     case isa::Vector::Dot:
-      cycles = taps * (pixels + kHeldGap);
+      // Three neighbors in a row are one tap, with two words more a row.
+      cycles = f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest
+                   ? f.taps1 * (pixels + 2 * f.rows + kHeldGap + 2)
+                   : taps * (pixels + kHeldGap);
       break;
     default: // a byte of the table a cycle
       cycles = 256 + pixels;

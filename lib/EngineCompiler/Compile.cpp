@@ -134,19 +134,20 @@ private:
       }
       return false;
     };
+    auto isAlike = [&](const Tiling &tiling) {
+      return tiling.isShared == begin.isShared && tiling.lanes == begin.lanes;
+    };
     // Smaller and smaller, then larger and larger, as long as that helps.
     const std::vector<Tiling> all = plan.tilings(layer);
     for (const Tiling &tiling : all)
-      if (tiling.rows < begin.rows && tiling.isShared == begin.isShared &&
-          !tryThis(tiling))
+      if (tiling.rows < begin.rows && isAlike(tiling) && !tryThis(tiling))
         break;
     for (const Tiling &tiling : reverse(all))
-      if (tiling.rows > begin.rows && tiling.isShared == begin.isShared &&
-          !tryThis(tiling))
+      if (tiling.rows > begin.rows && isAlike(tiling) && !tryThis(tiling))
         break;
     const int64_t rows = best.rows;
     for (const Tiling &tiling : all)
-      if (tiling.rows == rows && tiling.isShared != begin.isShared)
+      if (tiling.rows == rows && !isAlike(tiling))
         tryThis(tiling);
     tilings[layer] = best;
   }

@@ -120,7 +120,8 @@ private:
   }
 
   int64_t constantWords() const {
-    const bool hasSums = layer.kind == Layer::Dot || tiling.isShared;
+    const bool hasSums =
+        layer.kind == Layer::Dot || tiling.isShared || tiling.lanes > 0;
     return hasSums ? image.constantWords : image.stepWords;
   }
 
@@ -218,6 +219,11 @@ private:
     };
     for (size_t block = 0; block < image.columns.size(); ++block) {
       beginWords(wordsFrom(block));
+      if (tiling.lanes > 0) {
+        splitBlock(block, wordsFrom(block),
+                   std::min(wordsFrom(block + 1), outWords));
+        continue;
+      }
       products(block);
       const int64_t first = bank;
       // The lanes make the sums of the next block meanwhile.
@@ -236,6 +242,40 @@ private:
       }
       bank = isShared ? first : first ^ 1;
     }
+  }
+
+  /// The array makes the first rows and the lanes the last ones, each in a
+  /// bank.
+  void splitBlock(size_t block, int64_t word, int64_t end) {
+    constexpr int64_t kParts = 8;
+    const int64_t lanes = (rows * tiling.lanes + kParts / 2) / kParts;
+    const int64_t first = bank;
+    auto ofRows = [&](int64_t from, int64_t count, int64_t ofBank, auto use) {
+      if (count == 0)
+        return;
+      const View in = input, out = output, added = other;
+      const int64_t all = std::exchange(rows, count);
+      input.first += from * strideH() * input.row;
+      output.first += from * output.row;
+      other.first += from * other.row;
+      bank = ofBank;
+      use();
+      std::tie(input, output, other, rows) = std::tie(in, out, added, all);
+    };
+    auto finish = [&] {
+      for (int64_t group = 0; word + group < end; ++group)
+        steps(word + group, group);
+    };
+    ofRows(0, rows - lanes, first, [&] { products(block); });
+    ofRows(rows - lanes, lanes, first ^ 1, [&] {
+      for (int64_t group = 0; word + group < end; ++group)
+        dot(word + group, group);
+    });
+    ofRows(0, rows - lanes, first, finish);
+    ofRows(rows - lanes, lanes, first ^ 1, finish);
+    // Lanes alone need not wait for what they have just read.
+    bank = lanes == rows ? first ^ 1 : first;
+    endWords(end);
   }
 
   void products(size_t number) {

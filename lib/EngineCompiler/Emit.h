@@ -34,12 +34,14 @@ int64_t weightWords(const ByteTensor &tensor, bool isTurned, int64_t step,
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units
 /// need not wait; `blocks` blocks of output channels are stored at a time. Of a
-/// depthwise layer that is `shared`, the lanes do every second block.
-/// Tiles of a layer that is `isEarly` stand between those of the layer before,
-/// as soon as what they need is there.
+/// depthwise layer that is `shared`, the lanes do every second block; otherwise
+/// they make `lanes` eighths of a tile's rows, while the array makes the
+/// others. Tiles of a layer that is `isEarly` stand between those of the layer
+/// before, as soon as what they need is there.
 struct Tiling {
   int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
   bool isShared = false, isEarly = false;
+  int64_t lanes = 0;
   bool operator==(const Tiling &) const = default;
 };
 

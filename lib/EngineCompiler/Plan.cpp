@@ -237,7 +237,12 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
   const int64_t words = wordsOf(tensor(size_t(layer.output)));
   const bool isFlat = sumsFlat(layer, image.layers[number], words, core);
-  int64_t pixels = hasSums ? core.entries : core.words;
+  const bool canShare =
+      layer.kind == Layer::Matrix && isDepthwise(layer) && layer.rest.empty();
+  // Array and lanes fill a bank each.
+  int64_t pixels = !hasSums   ? core.words
+                   : canShare ? 2 * core.entries
+                              : core.entries;
   if (isFlat)
     pixels = std::max<int64_t>(1, pixels / words);
   const int64_t blocks = int64_t(divideCeil(words * core.in, core.out));
@@ -281,10 +286,13 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
       std::reverse(sizes.begin(), sizes.end());
     size_t found = 0;
     for (int64_t rows : sizes) {
-      found += add({rows, columns});
-      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1 &&
-          layer.rest.empty())
-        add({rows, columns, 2, 1, /*isShared=*/true});
+      bool fitsAny = add({rows, columns});
+      if (canShare && blocks > 1)
+        fitsAny |= add({rows, columns, 2, 1, /*isShared=*/true});
+      for (int64_t lanes : {8, 6, 5, 4})
+        if (canShare)
+          fitsAny |= add({rows, columns, 2, 1, false, false, lanes});
+      found += fitsAny;
       if (found == kSizes)
         break;
     }
