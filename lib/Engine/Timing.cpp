@@ -554,10 +554,14 @@ private:
       lanes = kMaximum;
       break;
     case isa::Vector::Dot:
-      // Three neighbors in a row are one tap, with two words more a row.
-      cycles = f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest
-                   ? f.taps1 * (pixels + 2 * f.rows + kHeldGap + 2)
-                   : taps * (pixels + kHeldGap);
+      // Three taps of a line are one, of each of its words.
+      if (f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest)
+        cycles = f.taps1 * (f.rows * (f.columns + 2) + kHeldGap + 2);
+      else if (f.taps0 == 3 && f.a_column == 2 * f.b_column &&
+               f.columns < kLongest / 2)
+        cycles = f.taps1 * (f.rows * (2 * f.columns + 1) + kHeldGap + 2);
+      else
+        cycles = taps * (pixels + kHeldGap);
       break;
     default: // a byte of the table a cycle
       cycles = 256 + pixels;

@@ -4,8 +4,8 @@
 // then a word a pixel, where there are two operands the first one to be held. A note goes
 // with each step, and what waits for a word, for room for its result or for the array in
 // its bank of accumulators waits where notes and words meet; nothing stops after that.
-// Three taps of a row of dot that are neighbors, as pixels are, are one: two words more a
-// row of pixels, and each is a pixel's third tap, the next one's second and so on.
+// Three taps of a row of dot that are as far from each other as pixels, or half as far, are
+// one: each word of the row comes once, and meets the two before it where a pixel ends.
 module rhz_engine_vector #(
   parameter int In      = 16,
   parameter int Words   = 1024,
@@ -74,14 +74,19 @@ module rhz_engine_vector #(
   assign start_dot        = operation == rhz_isa_pkg::OPERATION_DOT;
   assign start_multiply   = operation == rhz_isa_pkg::OPERATION_MULTIPLY;
   assign start_table      = operation == rhz_isa_pkg::OPERATION_TABLE;
-  // Columns and two more fit a loop.
-  logic start_line;
-  assign start_line = start_dot && taps0 == 6'd3 && a_column == b_column && columns < 10'd1020;
+  // A line's words, which fit a loop.
+  logic start_line, start_double;
+  logic [9:0] line_words;
+  assign start_double = a_column == {b_column[8:0], 1'b0} && !b_column[9] && columns < 10'd510;
+  assign start_line   = start_dot && taps0 == 6'd3 &&
+                        ((a_column == b_column && columns < 10'd1020) || start_double);
+  assign line_words   = start_double ? {columns[8:0], 1'b1} : columns + 10'd2;
   logic unused_fields;
   assign unused_fields = &{1'b0, a, b, place, constants, entry};
 
   logic busy_q, start, done;
   logic requantize_q, add_q, maximum_q, dot_q, multiply_q, table_q, writes_q, line_q;
+  logic double_q;
   logic bank_q, group_q;
   logic [1:0] shift_q;
   logic [7:0] low_q, high_q;
@@ -105,6 +110,7 @@ module rhz_engine_vector #(
       multiply_q   <= start_multiply;
       table_q      <= start_table;
       line_q       <= start_line;
+      double_q     <= start_double;
       writes_q     <= !start_dot && !start_multiply;
       bank_q       <= bank;
       group_q      <= group;
@@ -126,7 +132,7 @@ module rhz_engine_vector #(
   assign two        = add_q || multiply_q;
   assign pixel_ends = lasts[0] && lasts[1];
   assign ends       = &lasts;
-  assign counts = start_line ? {10'(taps1), 10'd1, rows, columns + 10'd2}
+  assign counts = start_line ? {10'(taps1), 10'd1, rows, line_words}
                   : start_dot ? {10'(taps1), 10'(taps0), rows, columns}
                             : {rows, columns, 10'(taps1), 10'(taps0)};
   for (genvar k = 0; k < 4; k++) begin : gen_loop
@@ -143,7 +149,8 @@ module rhz_engine_vector #(
   end
   always_ff @(posedge clk_i)
     if (start) begin
-      a_steps_q <= start_dot ? {b_row, 14'(b_column), a_row, 14'(a_column)}
+      a_steps_q <= start_line  ? {b_row, 14'(b_column), a_row, 14'(b_column)}
+                   : start_dot ? {b_row, 14'(b_column), a_row, 14'(a_column)}
                              : {a_row, 14'(a_column), b_row, 14'(b_column)};
       // Weights of dot follow each other, which is the inner loop without an end.
       b_steps_q     <= {b_row, start_dot ? 14'd1 : 14'(b_column)};
@@ -176,7 +183,7 @@ module rhz_engine_vector #(
         default:   step_q <= Idle;
       endcase
   end
-  // Of a line three weights, and in each row two words before the first pixel's last.
+  // Of a line three weights, and words before a pixel's last one.
   logic weights_end, before_first;
   logic [1:0] weights_q, before_q;
   assign weights_end  = !line_q || weights_q == 2'd0;
@@ -188,7 +195,7 @@ module rhz_engine_vector #(
     end else if (step && step_q == Held) begin
       weights_q <= weights_end ? 2'd2 : weights_q - 2'd1;
     end else if (step && step_q == Pixel) begin
-      before_q <= lasts[0] ? 2'd2 : before_q - 2'(before_first);
+      before_q <= lasts[0] ? 2'd2 : before_first ? before_q - 2'd1 : {1'b0, double_q};
     end
   end
   assign constants_end = left_q == 7'd1;

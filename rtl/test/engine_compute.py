@@ -186,7 +186,7 @@ def random_instruction(rng, unit, p):
                      place_column=stride(), group=rng.randrange(p["Out"] // p["In"]),
                      shift=rng.randint(0, 3), low=low, high=high)
             if op == DOT and rng.randint(0, 1):   # three neighbors of each pixel
-                v.update(taps0=3, b_column=v["a_column"])
+                v.update(taps0=3, a_column=v["b_column"] * rng.randint(1, 2))
         if legal(unit, v, p):
             return v
 
