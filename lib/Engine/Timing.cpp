@@ -37,13 +37,16 @@ constexpr int64_t kAsk = 3;       // a burst is formed, the memory gets it
 constexpr int64_t kTake = 2;      // a word is there, and in its unit
 constexpr int64_t kWrite = 4;     // a word is in the load unit, and written
 constexpr int64_t kReadWord = 6;  // a word is asked for, and before its unit
+constexpr int64_t kTurn = 6;      // a block's rows are asked for, it turns
+constexpr int64_t kDrained = 3;   // a block is in the queue, more are asked for
 constexpr int64_t kFire = 3;      // a word is before the array, and in it
 constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
 constexpr int64_t kLanes = 16;   // a pixel meets its sum, its result is written
 constexpr int64_t kMaximum = 10; // the same of `maximum`
 constexpr int64_t kHeldGap = 2;  // a weight of dot after a pixel
-constexpr int64_t kSend = 5;     // a burst is formed, its first beat goes out
-constexpr int64_t kAnswer = 2;   // a burst is answered, the instruction ends
+constexpr int64_t kLongest = 1020; // columns for neighbors to be one tap
+constexpr int64_t kSend = 5;       // a burst is formed, its first beat goes out
+constexpr int64_t kAnswer = 2;     // a burst is answered, the instruction ends
 
 /// Bursts that a reader has formed, and room for their words.
 struct Reader {
@@ -459,6 +462,7 @@ private:
   struct Blocks {
     size_t number;
     int64_t left, words; ///< blocks, and words of one; 0: from the scratchpad
+    bool isTurned, isFirst = true;
   };
 
   void stepWeights() {
@@ -472,7 +476,8 @@ private:
       blocks.push_back({*number, f.blocks,
                         isScratch ? 0
                         : f.four  ? core.out / 2
-                                  : core.out});
+                                  : core.out,
+                        f.turned != 0});
     }
     while (!blocks.empty()) {
       Blocks &next = blocks.front();
@@ -490,9 +495,15 @@ private:
           return;
         available -= next.words;
         there = lastWeight;
-      } else {
-        there = std::max(now, pushed) + core.out + kReadWord;
+      } else if (next.isTurned) {
+        // All rows come, and then all columns go.
+        const int64_t from = next.isFirst ? std::max(now, pushed) : pushed;
+        there = std::max(from + core.out + kTurn, now) + core.out;
+      } else if (next.isFirst) {
+        // What the instruction before asked for is in the queue.
+        there = std::max(now, pushed + kDrained) + core.out + kReadWord;
       }
+      next.isFirst = false;
       pushed = std::max(there, pushed + core.out);
       if (next.words > 0)
         frees.push_back({pushed, next.words, WeightsClient});
@@ -572,7 +583,14 @@ private:
       lanes = kMaximum;
       break;
     case isa::Vector::Dot:
-      cycles = taps * (pixels + kHeldGap);
+      // Three taps of a line are one, of each of its words.
+      if (f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest)
+        cycles = f.taps1 * (f.rows * (f.columns + 2) + kHeldGap + 2);
+      else if (f.taps0 == 3 && f.a_column == 2 * f.b_column &&
+               f.columns < kLongest / 2)
+        cycles = f.taps1 * (f.rows * (2 * f.columns + 1) + kHeldGap + 2);
+      else
+        cycles = taps * (pixels + kHeldGap);
       break;
     default: // a byte of the table a cycle
       cycles = 256 + pixels;

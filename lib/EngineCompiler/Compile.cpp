@@ -80,8 +80,7 @@ private:
   /// Keeps a tensor in the scratchpad if the layers from the one that makes it
   /// to the last that reads it are not slower then.
   void tryInside(size_t tensor) {
-    const ByteTensor &t = network.tensors[tensor];
-    const size_t first = size_t(t.producer), last = size_t(t.readers.back());
+    const auto [first, last] = plan.spanOf(tensor);
     const int64_t before = predicted(first, last).cycles;
     const std::vector<Tiling> old = tilings;
     isInside[tensor] = true;
@@ -136,19 +135,20 @@ private:
       }
       return false;
     };
+    auto isAlike = [&](const Tiling &tiling) {
+      return tiling.isShared == begin.isShared && tiling.lanes == begin.lanes;
+    };
     // Smaller and smaller, then larger and larger, as long as that helps.
     const std::vector<Tiling> all = plan.tilings(layer);
     for (const Tiling &tiling : all)
-      if (tiling.rows < begin.rows && tiling.isShared == begin.isShared &&
-          !tryThis(tiling))
+      if (tiling.rows < begin.rows && isAlike(tiling) && !tryThis(tiling))
         break;
     for (const Tiling &tiling : reverse(all))
-      if (tiling.rows > begin.rows && tiling.isShared == begin.isShared &&
-          !tryThis(tiling))
+      if (tiling.rows > begin.rows && isAlike(tiling) && !tryThis(tiling))
         break;
     const int64_t rows = best.rows;
     for (const Tiling &tiling : all)
-      if (tiling.rows == rows && tiling.isShared != begin.isShared)
+      if (tiling.rows == rows && !isAlike(tiling))
         tryThis(tiling);
     tilings[layer] = best;
   }
@@ -200,7 +200,8 @@ static std::vector<bool> packedInputs(const Network &network,
   for (int input : network.inputs) {
     const ByteTensor &t = network.tensors[size_t(input)];
     made[size_t(input)] =
-        !t.isOutput && !t.readers.empty() && all_of(t.readers, [&](int layer) {
+        !t.isOutput && !t.isViewed && !t.readers.empty() &&
+        all_of(t.readers, [&](int layer) {
           return network.layers[size_t(layer)].other != input &&
                  canPack(network.layers[size_t(layer)], core);
         });

@@ -25,7 +25,7 @@ public:
       : surface(surface), core(surface.core),
         layer(surface.network.layers[number]),
         image(surface.image.layers[number]), w(layer.window), tiling(tiling),
-        buffers(buffers), bank(bank), pieces(pieces),
+        buffers(buffers), bank(bank), pieces(pieces), number(int64_t(number)),
         inHome(surface.homes[size_t(layer.input)]),
         outHome(surface.homes[size_t(layer.output)]),
         inWords(wordsOf(layer.input)), outWords(wordsOf(layer.output)),
@@ -58,15 +58,38 @@ public:
     made.temporary = pixels * (isFlatSum ? outWords : 1);
     if (!outHome.isInside)
       made.output = pixels * std::min(storedWords(), outWords);
+    if (layer.isProduct())
+      if (const Layer::Batch &batch = layer.batches.front();
+          !surface.homes[size_t(batch.weights)].isInside)
+        made.weights = weightWords(tensorOf(batch.weights), layer.isTurned,
+                                   wordsOf(batch.weights), core);
     return made;
   }
 
   void emit() {
     pieces.emplace_back();
     loadConstants();
-    if (outHome.isInside)
-      fillBorder();
+    const int root = surface.network.rootOf(layer.output);
+    if (const Home &home = surface.homes[size_t(root)];
+        home.isInside && home.filler == number)
+      fillBorder(home, tensorOf(root));
     int64_t copy = 0;
+    if (!layer.isProduct())
+      return tiles(copy);
+    int64_t weightsCopy = 0;
+    for (const Layer::Batch &batch : layer.batches) {
+      inHome = surface.homes[size_t(batch.input)];
+      outHome = surface.homes[size_t(batch.output)];
+      pieces.emplace_back();
+      loadWeights(batch.weights,
+                  buffers.weights + weightsCopy * words().weights);
+      weightsCopy = (weightsCopy + 1) % tiling.copies;
+      tiles(copy);
+    }
+  }
+
+private:
+  void tiles(int64_t &copy) {
     for (y = 0; y < w.outHeight; y += tiling.rows)
       for (x = 0; x < w.outWidth; x += tiling.columns) {
         rows = std::min(tiling.rows, w.outHeight - y);
@@ -77,10 +100,11 @@ public:
       }
   }
 
-private:
+  const ByteTensor &tensorOf(int tensor) const {
+    return surface.network.tensors[size_t(tensor)];
+  }
   int64_t wordsOf(int tensor) const {
-    return int64_t(
-        divideCeil(surface.network.tensors[size_t(tensor)].channels, core.in));
+    return int64_t(divideCeil(tensorOf(tensor).channels, core.in));
   }
   /// Words of the scratchpad from pixel to pixel of a loaded tile.
   int64_t inPitch() const {
@@ -96,7 +120,8 @@ private:
   }
 
   int64_t constantWords() const {
-    const bool hasSums = layer.kind == Layer::Dot || tiling.isShared;
+    const bool hasSums =
+        layer.kind == Layer::Dot || tiling.isShared || tiling.lanes > 0;
     return hasSums ? image.constantWords : image.stepWords;
   }
 
@@ -114,7 +139,8 @@ private:
 
   /// Words from `first` on, `count` in a row, `times` rows: the greatest and
   /// least of bounds that are equal.
-  void fill(int64_t first, int64_t count, int64_t times, int64_t step) {
+  void fill(const Home &home, int64_t first, int64_t count, int64_t times,
+            int64_t step) {
     for (int64_t from = 0; from < count; from += kMostColumns)
       for (int64_t row = 0; row < times; row += kMostColumns) {
         isa::Vector vector;
@@ -125,19 +151,18 @@ private:
         vector.columns = std::min(kMostColumns, count - from);
         vector.place_row = times > 1 ? step : 0;
         vector.place_column = 1;
-        vector.low = vector.high = outHome.padByte;
+        vector.low = vector.high = home.padByte;
         add(vector);
       }
   }
 
   /// The right border of a row and the left one of the next are neighbors.
-  void fillBorder() {
-    const Home &h = outHome;
+  void fillBorder(const Home &h, const ByteTensor &t) {
     const int64_t left = h.left * h.columnStep, right = h.right * h.columnStep;
-    const int64_t inner = w.outWidth * h.columnStep;
-    fill(h.first - left - h.top * h.rowStep, h.top * h.rowStep + left, 1, 0);
-    fill(h.first + inner, left + right, w.outHeight - 1, h.rowStep);
-    fill(h.first + (w.outHeight - 1) * h.rowStep + inner,
+    const int64_t inner = t.width * h.columnStep;
+    fill(h, h.first - left - h.top * h.rowStep, h.top * h.rowStep + left, 1, 0);
+    fill(h, h.first + inner, left + right, t.height - 1, h.rowStep);
+    fill(h, h.first + (t.height - 1) * h.rowStep + inner,
          right + h.bottom * h.rowStep, 1, 0);
   }
 
@@ -194,7 +219,12 @@ private:
     };
     for (size_t block = 0; block < image.columns.size(); ++block) {
       beginWords(wordsFrom(block));
-      products(image.columns[block]);
+      if (tiling.lanes > 0) {
+        splitBlock(block, wordsFrom(block),
+                   std::min(wordsFrom(block + 1), outWords));
+        continue;
+      }
+      products(block);
       const int64_t first = bank;
       // The lanes make the sums of the next block meanwhile.
       const bool isShared = tiling.isShared && block + 1 < image.columns.size();
@@ -214,16 +244,46 @@ private:
     }
   }
 
-  void products(const LayerImage::Columns &block) {
-    const int64_t perBlock = image.four ? core.out / 2 : core.out;
-    for (int64_t from = 0; from < block.blocks; from += kMostBlocks) {
-      isa::Weights weights;
-      weights.port = surface.weightsPort;
-      weights.address = surface.weights + block.address + from * perBlock;
-      weights.blocks = std::min(kMostBlocks, block.blocks - from);
-      weights.four = image.four;
-      add(weights);
-    }
+  /// The array makes the first rows and the lanes the last ones, each in a
+  /// bank.
+  void splitBlock(size_t block, int64_t word, int64_t end) {
+    constexpr int64_t kParts = 8;
+    const int64_t lanes = (rows * tiling.lanes + kParts / 2) / kParts;
+    const int64_t first = bank;
+    auto ofRows = [&](int64_t from, int64_t count, int64_t ofBank, auto use) {
+      if (count == 0)
+        return;
+      const View in = input, out = output, added = other;
+      const int64_t all = std::exchange(rows, count);
+      input.first += from * strideH() * input.row;
+      output.first += from * output.row;
+      other.first += from * other.row;
+      bank = ofBank;
+      use();
+      std::tie(input, output, other, rows) = std::tie(in, out, added, all);
+    };
+    auto finish = [&] {
+      for (int64_t group = 0; word + group < end; ++group)
+        steps(word + group, group);
+    };
+    ofRows(0, rows - lanes, first, [&] { products(block); });
+    ofRows(rows - lanes, lanes, first ^ 1, [&] {
+      for (int64_t group = 0; word + group < end; ++group)
+        dot(word + group, group);
+    });
+    ofRows(0, rows - lanes, first, finish);
+    ofRows(rows - lanes, lanes, first ^ 1, finish);
+    // Lanes alone need not wait for what they have just read.
+    bank = lanes == rows ? first ^ 1 : first;
+    endWords(end);
+  }
+
+  void products(size_t number) {
+    const LayerImage::Columns &block = image.columns[number];
+    if (layer.isProduct())
+      queueTensor(number);
+    else
+      queue(block.address, block.blocks, image.four);
     isa::Matrix matrix;
     matrix.place = input.first + block.firstWord;
     matrix.taps2 = w.kernelH;
@@ -239,6 +299,76 @@ private:
         columns > 1 ? input.column * (inHome.isPacked ? 1 : strideW()) : 0;
     matrix.bank = bank;
     add(matrix);
+    matrix.more = 1;
+    for (int64_t address : image.weightAdds) {
+      queue(address, block.words);
+      add(matrix);
+    }
+    // The same words for all pixels.
+    matrix.row_step = matrix.column_step = 0;
+    for (int64_t word : image.inputAdds) {
+      queueTensor(number);
+      matrix.place = buffers.constants + word;
+      add(matrix);
+    }
+    if (image.restBlocks > 0) {
+      queue(block.rest, image.restBlocks);
+      matrix.place = buffers.constants + image.restWords;
+      matrix.taps2 = matrix.taps1 = 1;
+      matrix.taps0 = image.restBlocks;
+      matrix.step2 = matrix.step1 = 0;
+      add(matrix);
+    }
+  }
+
+  /// Blocks of weights from a memory.
+  void queue(int64_t address, int64_t blocks, bool four = false) {
+    const int64_t perBlock = four ? core.out / 2 : core.out;
+    for (int64_t from = 0; from < blocks; from += kMostBlocks) {
+      isa::Weights weights;
+      weights.port = surface.weightsPort;
+      weights.address = surface.weights + address + from * perBlock;
+      weights.blocks = std::min(kMostBlocks, blocks - from);
+      weights.four = four;
+      add(weights);
+    }
+  }
+
+  /// The blocks that a tensor is for OUT columns of the result.
+  void queueTensor(size_t number) {
+    isa::Weights weights;
+    weights.port = isa::Weights::Scratch;
+    weights.blocks = image.columns[number].words;
+    weights.turned = layer.isTurned;
+    weights.column_step = tensorWeights.column;
+    weights.place =
+        tensorWeights.first +
+        int64_t(number) * (layer.isTurned ? core.out / core.in
+                                          : core.out * tensorWeights.column);
+    if (weights.blocks > 1)
+      weights.block_step = layer.isTurned ? core.in * tensorWeights.column : 1;
+    add(weights);
+  }
+
+  /// A tensor's pixels, if they are not in the scratchpad.
+  void loadWeights(int number, int64_t buffer) {
+    const Home &home = surface.homes[size_t(number)];
+    tensorWeights = {home.first, 0, home.columnStep};
+    if (home.isInside)
+      return;
+    const int64_t words = wordsOf(number), width = tensorOf(number).width;
+    tensorWeights = {buffer, 0, words};
+    for (int64_t from = 0; from < width; from += kMostColumns) {
+      isa::Load load;
+      load.port = home.port;
+      load.address = home.first + from * home.columnStep;
+      load.column_step = home.columnStep;
+      load.place = buffer + from * words;
+      load.place_column = words;
+      load.columns = std::min(kMostColumns, width - from);
+      load.channels = words;
+      addBox(load);
+    }
   }
 
   void windowOf(isa::Vector &vector, int64_t word) const {
@@ -359,8 +489,8 @@ private:
       pack.port = inHome.port;
       pack.top = std::max<int64_t>(0, -top);
       pack.bottom = std::max<int64_t>(0, top + height - w.height);
-      pack.address = inHome.address + (top + pack.top) * inHome.rowWords;
-      pack.row_step = inHome.rowWords;
+      pack.address = inHome.first + (top + pack.top) * inHome.rowStep;
+      pack.row_step = inHome.rowStep;
       pack.place = buffer;
       pack.place_row = columns * image.packWords;
       pack.rows = height;
@@ -381,10 +511,10 @@ private:
     load.right = std::max<int64_t>(0, left + width - w.width);
     if (loadsSome())
       load.bottom = load.right = 0;
-    load.address = inHome.address + (top + load.top) * inHome.rowWords +
-                   (left + load.left) * inWords;
-    load.row_step = inHome.rowWords * (loadsSome() ? w.strideH : 1);
-    load.column_step = inWords * (loadsSome() ? w.strideW : 1);
+    load.address = inHome.first + (top + load.top) * inHome.rowStep +
+                   (left + load.left) * inHome.columnStep;
+    load.row_step = inHome.rowStep * (loadsSome() ? w.strideH : 1);
+    load.column_step = inHome.columnStep * (loadsSome() ? w.strideW : 1);
     load.place = buffer;
     load.place_row = width * inPitch();
     load.place_column = inPitch();
@@ -419,9 +549,9 @@ private:
   void addTile(const Home &home, int64_t first, int64_t count, int64_t buffer) {
     T box;
     box.port = home.port;
-    box.address = home.address + y * home.rowWords + x * outWords + first;
-    box.row_step = home.rowWords;
-    box.column_step = outWords;
+    box.address = home.first + y * home.rowStep + x * home.columnStep + first;
+    box.row_step = home.rowStep;
+    box.column_step = home.columnStep;
     box.place = buffer;
     box.place_row = columns * count;
     box.place_column = count;
@@ -468,13 +598,14 @@ private:
   const Buffers &buffers;
   int64_t &bank;
   Pieces &pieces;
-  const Home &inHome, &outHome;
+  const int64_t number;
+  Home inHome, outHome;
   const int64_t inWords, outWords;
   const bool isFlatSum;
 
   // The tile at hand.
   int64_t y = 0, x = 0, rows = 0, columns = 0;
-  View input = {}, other = {}, output = {};
+  View input = {}, other = {}, output = {}, tensorWeights = {};
   int64_t outBuffer = 0, firstWord = 0, wordCount = 0;
   bool isFlat = false; ///< steps take all words of a row at once
 };
@@ -489,6 +620,16 @@ int64_t engine::pixelPitch(int64_t words, ArrayRef<int64_t> strides,
   }))
     ++words;
   return words;
+}
+
+int64_t engine::weightWords(const ByteTensor &tensor, bool isTurned,
+                            int64_t step, const Core &core) {
+  const int64_t pixels =
+      int64_t(alignTo(tensor.width, isTurned ? core.in : core.out));
+  const int64_t words =
+      int64_t(alignTo(tensor.channels, isTurned ? core.out : core.in)) /
+      core.in;
+  return (pixels - 1) * step + words;
 }
 
 bool engine::sumsFlat(const Layer &layer, const LayerImage &image,

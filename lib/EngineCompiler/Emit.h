@@ -9,12 +9,13 @@ namespace rhizome::engine {
 /// Where a tensor is from the layer that makes it to the last that reads it.
 struct Home {
   bool isInside = false; ///< whole in the scratchpad, with a border
-  // Outside.
-  int64_t port = 0, address = 0, rowWords = 0;
+  int64_t port = 0;      ///< outside
   bool isPacked = false;
-  // Inside: the word of pixel (0, 0), and what lies around the pixels.
+  /// The word of pixel (0, 0), and steps to the next row and pixel.
   int64_t first = 0, rowStep = 0, columnStep = 0;
+  // Inside: what lies around the pixels, and which layer writes that.
   int64_t top = 0, left = 0, bottom = 0, right = 0, padByte = 0;
+  int64_t filler = -1;
 };
 
 /// Words from pixel to pixel of a tensor in the scratchpad that the array walks
@@ -24,27 +25,37 @@ struct Home {
 int64_t pixelPitch(int64_t words, llvm::ArrayRef<int64_t> strides,
                    const Core &core);
 
+/// Words from the first one of a tensor that serves as weights to the last one
+/// that the array may be given, with whole blocks and these steps from pixel to
+/// pixel.
+int64_t weightWords(const ByteTensor &tensor, bool isTurned, int64_t step,
+                    const Core &core);
+
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units
 /// need not wait; `blocks` blocks of output channels are stored at a time. Of a
-/// depthwise layer that is `shared`, the lanes do every second block.
-/// Tiles of a layer that is `isEarly` stand between those of the layer before,
-/// as soon as what they need is there.
+/// depthwise layer that is `shared`, the lanes do every second block; otherwise
+/// they make `lanes` eighths of a tile's rows, while the array makes the
+/// others. Tiles of a layer that is `isEarly` stand between those of the layer
+/// before, as soon as what they need is there.
 struct Tiling {
   int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
   bool isShared = false, isEarly = false;
+  int64_t lanes = 0;
   bool operator==(const Tiling &) const = default;
 };
 
 /// Words of each buffer that a layer needs in the scratchpad.
 struct BufferWords {
   int64_t constants = 0, input = 0, other = 0, temporary = 0, output = 0;
+  int64_t weights = 0; ///< those that are a tensor
 };
 
-/// Their first words; `copies` of input, other and output follow each other, as
-/// do the temporaries.
+/// Their first words; `copies` of input, other, output and weights follow each
+/// other, as do the temporaries.
 struct Buffers {
   int64_t constants = 0, input = 0, other = 0, temporary = 0, output = 0;
+  int64_t weights = 0;
 };
 
 /// What instructions of all layers are made from.
@@ -59,12 +70,6 @@ struct Surface {
 /// Of one copy each, and of all.
 BufferWords bufferWords(const Surface &surface, size_t layer,
                         const Tiling &tiling);
-inline int64_t totalWords(const BufferWords &w, const Tiling &tiling,
-                          int temporaries) {
-  return w.constants + temporaries * w.temporary +
-         tiling.copies * (w.input + w.other + w.output);
-}
-
 /// Appends the instructions, without tokens: of the layer's constants and its
 /// output's border, then of each tile. `bank` is the bank of accumulators that
 /// is used next.

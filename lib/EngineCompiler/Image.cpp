@@ -12,7 +12,7 @@ using namespace rhizome::engine;
 bool engine::canPack(const Layer &layer, const Core &core) {
   const osa::Window &w = layer.window;
   return layer.kind == Layer::Matrix && layer.groups == 1 &&
-         w.channels < core.in && w.dilationW == 1 &&
+         !layer.isProduct() && w.channels < core.in && w.dilationW == 1 &&
          w.kernelW * w.channels <= 2 * core.in &&
          w.strideW * w.channels <= core.in &&
          w.padLeft * w.channels <= core.in && w.width * w.channels < 16384 &&
@@ -35,8 +35,12 @@ public:
   LayerImage layer(const Layer &layer, const ByteTensor &output,
                    bool isPacked) {
     LayerImage made;
-    if (layer.kind == Layer::Matrix)
+    if (layer.isProduct())
+      product(layer, output, made);
+    else if (layer.kind == Layer::Matrix)
       matrix(layer, output, isPacked, made);
+    if (!layer.rest.empty())
+      rest(layer, made);
     lanes(layer, output, made);
     return made;
   }
@@ -46,6 +50,48 @@ private:
   int8_t *append(std::vector<int8_t> &bytes, int64_t words) {
     bytes.resize(bytes.size() + size_t(words * in));
     return bytes.data() + bytes.size() - words * in;
+  }
+
+  /// A sum is 127 times weights of all rows but the last, and once the last
+  /// one's of the first block.
+  void rest(const Layer &layer, LayerImage &made) {
+    constexpr int64_t kFactor = 127;
+    int64_t most = 0;
+    for (int64_t value : layer.rest)
+      most = std::max(most, std::abs(value) / kFactor + 1);
+    made.restBlocks = int64_t(divideCeil(most, (in - 1) * kFactor));
+    for (auto [number, columns] : enumerate(made.columns)) {
+      columns.rest = int64_t(image.weights.size()) / in;
+      int8_t *to = append(image.weights, made.restBlocks * out);
+      for (int64_t n = 0; n < out; ++n) {
+        const size_t channel = number * size_t(out) + size_t(n);
+        if (channel >= layer.rest.size())
+          break;
+        const int64_t value = layer.rest[channel];
+        int64_t left = value / kFactor;
+        to[n * in + in - 1] = int8_t(value % kFactor);
+        for (int64_t b = 0; b < made.restBlocks; ++b)
+          for (int64_t r = 0; r < in - 1; ++r) {
+            const int64_t part = std::clamp(left, -kFactor, kFactor);
+            to[(b * out + n) * in + r] = int8_t(part);
+            left -= part;
+          }
+      }
+    }
+  }
+
+  /// The weights are a tensor's, but for what is added to them.
+  void product(const Layer &layer, const ByteTensor &output, LayerImage &made) {
+    const int64_t inner = layer.window.channels,
+                  words = int64_t(divideCeil(inner, in));
+    for (int64_t first = 0; first < output.channels; first += out)
+      made.columns.push_back({0, words, 0, words});
+    for (int8_t value : layer.weightAdds) {
+      made.weightAdds.push_back(int64_t(image.weights.size()) / in);
+      int8_t *to = append(image.weights, words * out);
+      for (int64_t i = 0; i < words * out * in; ++i)
+        to[i] = i / (out * in) * in + i % in < inner ? value : 0;
+    }
   }
 
   void matrix(const Layer &layer, const ByteTensor &output, bool isPacked,
@@ -147,6 +193,19 @@ private:
       }
       if (all_equal(places))
         places.resize(1);
+    }
+    for (int8_t value : layer.inputAdds) {
+      const int64_t inner = layer.window.channels;
+      std::vector<int8_t> words(size_t(alignTo(inner, in)), 0);
+      std::fill_n(words.begin(), inner, value);
+      made.inputAdds.push_back(add(words));
+    }
+    for (int64_t b = 0; b < made.restBlocks; ++b) {
+      std::vector<int8_t> word(size_t(in), 127);
+      word.back() = 1;
+      if (b == 0)
+        made.restWords = int64_t(all.size()) / in;
+      append_range(all, word);
     }
     // Borders in the scratchpad are made from any word.
     if (all.empty())

@@ -12,8 +12,11 @@ struct LayerImage {
   /// and word of the input, of which only `words` from `firstWord` on count.
   struct Columns {
     int64_t address, blocks, firstWord, words;
+    int64_t rest = 0; ///< the address of those that only add to the sums
   };
   std::vector<Columns> columns;
+  /// Blocks of these, and the words that they are multiplied by.
+  int64_t restBlocks = 0, restWords = 0;
   bool four = false;     ///< weights of four bits
   int64_t packWords = 0; ///< a column's with `pack`, 0 without
 
@@ -24,6 +27,8 @@ struct LayerImage {
   std::vector<std::vector<int64_t>> steps;
   int64_t dotWeights = -1; ///< of the lanes, the first one among them
   bool isUniform = false;  ///< they are all the same
+  /// Of products of two tensors: blocks and words of one value each.
+  std::vector<int64_t> weightAdds, inputAdds;
 };
 
 struct Image {

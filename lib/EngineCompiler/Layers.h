@@ -9,6 +9,17 @@
 #include "rhizome/EngineCompiler/Compile.h"
 
 namespace rhizome::engine {
+/// Which pixels of another tensor a tensor is; it has no words of its own then.
+/// Steps from row to row and from pixel to pixel are so many of the other's
+/// rows and columns. Its pixels may count as one row, of pixels or of words.
+struct View {
+  int of = -1; ///< tensor, -1 if this one has its own words
+  enum Unit : uint8_t { Pixels, FlatPixels, FlatWords } unit = Pixels;
+  int64_t row = 0, column = 0, word = 0; ///< the first pixel's first word
+  int64_t rowRows = 1, rowColumns = 0;
+  int64_t columnRows = 0, columnColumns = 1;
+};
+
 /// A tensor of bytes, each the value less `bias`.
 struct ByteTensor {
   std::string name;
@@ -18,6 +29,12 @@ struct ByteTensor {
   int producer = -1;        ///< layer, -1 for an input
   std::vector<int> readers; ///< layers
   bool isOutput = false;
+  View view;
+  bool isViewed = false; ///< others are views of it
+  bool isRow = false;    ///< to some of these its pixels are one row
+  /// Layers use such ones, of pixels or of words: so nothing may lie between
+  /// rows, or between pixels.
+  bool isFlat = false, isDense = false;
 
   int64_t least() const { return low - bias; }
   int64_t most() const { return high - bias; }
@@ -52,9 +69,24 @@ struct Layer {
   /// Of Matrix [output channel, kernel row, kernel column, input channel of the
   /// group], of Dot [channel, kernel row, kernel column].
   std::vector<int8_t> weights;
+  /// What the array is to add to the sums of each channel, if anything.
+  std::vector<int64_t> rest;
   std::vector<Step> steps;
   int temporaries = 0;
   int64_t products = 0;
+
+  /// Of products of two tensors, matrix by matrix: pixels by what serves as
+  /// weights, and where the result goes. `input` is that of the first one. The
+  /// pixels of `weights` are columns of the matrix, or rows if it `isTurned`.
+  struct Batch {
+    int input, weights, output = -1; ///< tensors
+  };
+  std::vector<Batch> batches;
+  bool isTurned = false;
+  bool isInTurn = false; ///< the first rows of all matrices come first
+  /// What is added to all values of one side, in parts that are bytes.
+  std::vector<int8_t> inputAdds, weightAdds;
+  bool isProduct() const { return !batches.empty(); }
 
   bool hasPads() const {
     return window.padTop || window.padLeft || window.padBottom ||
@@ -66,6 +98,13 @@ struct Network {
   std::vector<ByteTensor> tensors;
   std::vector<Layer> layers;        ///< in an order that may be carried out
   std::vector<int> inputs, outputs; ///< tensors
+
+  /// The tensor that has a tensor's words.
+  int rootOf(int tensor) const {
+    while (tensors[size_t(tensor)].view.of >= 0)
+      tensor = tensors[size_t(tensor)].view.of;
+    return tensor;
+  }
 };
 
 /// The layers of a function; `refusals` gets what the core can't do.

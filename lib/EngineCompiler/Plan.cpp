@@ -35,8 +35,34 @@ Plan::Plan(const Network &network, const Image &image,
            const std::vector<bool> &isPacked, const Core &core,
            const CompileOptions &options)
     : network(network), image(image), isPacked(isPacked), core(core),
-      options(options), surface{network, image, core, {}, 0, 0, 0},
-      scratch(core.words) {}
+      options(options), spans(network.tensors.size(), {~size_t(0), 0}),
+      views(network.tensors.size()), surface{network, image, core, {}, 0, 0, 0},
+      scratch(core.words) {
+  for (size_t i = 0; i < network.tensors.size(); ++i)
+    views[size_t(network.rootOf(int(i)))].push_back(i);
+  for (auto [i, layer] : enumerate(network.layers)) {
+    auto use = [&](int number) {
+      if (number < 0)
+        return;
+      Span &span = spans[size_t(network.rootOf(number))];
+      span.first = std::min(span.first, i);
+      span.last = std::max(span.last, i);
+    };
+    use(layer.input);
+    use(layer.other);
+    use(layer.output);
+    for (const Layer::Batch &batch : layer.batches) {
+      use(batch.input);
+      use(batch.weights);
+    }
+  }
+}
+
+bool Plan::isBetweenLayers(size_t i) const {
+  const ByteTensor &t = tensor(i);
+  return t.view.of < 0 && t.producer >= 0 && !t.isOutput &&
+         spans[i].first <= spans[i].last;
+}
 
 int64_t Plan::wordsOf(const ByteTensor &t) const {
   return int64_t(divideCeil(t.channels, core.in));
@@ -50,52 +76,100 @@ int64_t Plan::rowWords(size_t i) const {
 
 std::vector<size_t> Plan::candidates() const {
   std::vector<size_t> made;
-  for (auto [i, t] : enumerate(network.tensors))
-    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && borderOf(i) &&
+  for (size_t i = 0; i < network.tensors.size(); ++i)
+    if (isBetweenLayers(i) && spans[i].first < spans[i].last && borderOf(i) &&
         insideWords(i) < core.words)
       made.push_back(i);
-  sort(made, [&](size_t a, size_t b) {
-    return tensor(a).producer < tensor(b).producer;
+  stable_sort(made, [&](size_t a, size_t b) {
+    return spans[a].first < spans[b].first;
   });
   return made;
 }
 
 /// The border that all readers of a tensor need, nothing if they need different
-/// values in it.
+/// values in it or it has no place for one.
 std::optional<Home> Plan::borderOf(size_t number) const {
   Home home;
   bool isFirst = true;
-  for (int reader : tensor(number).readers) {
-    const Layer &layer = network.layers[size_t(reader)];
-    if (layer.input != int(number) || !layer.hasPads())
-      continue;
-    if (!isFirst && home.padByte != layer.padByte)
-      return std::nullopt;
-    isFirst = false;
-    home.padByte = layer.padByte;
-    const osa::Window &w = layer.window;
-    home.top = std::max(home.top, w.padTop);
-    home.left = std::max(home.left, w.padLeft);
-    home.bottom = std::max(home.bottom, w.padBottom);
-    home.right = std::max(home.right, w.padRight);
-  }
+  for (size_t view : views[number])
+    for (int reader : tensor(view).readers) {
+      const Layer &layer = network.layers[size_t(reader)];
+      if (layer.input != int(view) || !layer.hasPads())
+        continue;
+      if (view != number || tensor(number).isFlat ||
+          (!isFirst && home.padByte != layer.padByte))
+        return std::nullopt;
+      isFirst = false;
+      home.padByte = layer.padByte;
+      const osa::Window &w = layer.window;
+      home.top = std::max(home.top, w.padTop);
+      home.left = std::max(home.left, w.padLeft);
+      home.bottom = std::max(home.bottom, w.padBottom);
+      home.right = std::max(home.right, w.padRight);
+    }
   return home;
 }
 
+/// Where the tensor's own words begin does not count.
+static Home viewOf(const View &view, Home home) {
+  const bool isFlat = view.unit != View::Pixels;
+  const int64_t row = isFlat ? 0 : home.rowStep,
+                column = view.unit == View::FlatWords ? 1 : home.columnStep;
+  home.first += view.row * row + view.column * column + view.word;
+  home.rowStep = view.rowRows * row + view.rowColumns * column;
+  home.columnStep = view.columnRows * row + view.columnColumns * column;
+  home.top = home.left = home.bottom = home.right = 0;
+  home.isPacked = false;
+  return home;
+}
+
+const Home &Plan::homeOf(size_t i) {
+  const View &view = tensor(i).view;
+  if (view.of >= 0)
+    surface.homes[i] = viewOf(view, homeOf(size_t(view.of)));
+  return surface.homes[i];
+}
+
+/// With what is read after the last pixel as blocks of weights.
 int64_t Plan::insideWords(size_t number) const {
   const ByteTensor &t = tensor(number);
-  const Home border = *borderOf(number);
-  return (t.height + border.top + border.bottom) *
-         (t.width + border.left + border.right) * insidePitch(number);
+  Home home = *borderOf(number);
+  home.columnStep = insidePitch(number);
+  home.rowStep = (t.width + home.left + home.right) * home.columnStep;
+  const int64_t before = home.top * home.rowStep + home.left * home.columnStep;
+  int64_t words = (t.height + home.top + home.bottom) * home.rowStep;
+  for (size_t i : views[number])
+    for (int reader : tensor(i).readers) {
+      const Layer &layer = network.layers[size_t(reader)];
+      if (none_of(layer.batches, [&](const Layer::Batch &batch) {
+            return batch.weights == int(i);
+          }))
+        continue;
+      std::vector<const View *> path;
+      for (int at = int(i); tensor(size_t(at)).view.of >= 0;
+           at = tensor(size_t(at)).view.of)
+        path.push_back(&tensor(size_t(at)).view);
+      Home own = home;
+      for (const View *view : reverse(path))
+        own = viewOf(*view, own);
+      words = std::max(words, before + own.first +
+                                  weightWords(tensor(i), layer.isTurned,
+                                              own.columnStep, core));
+    }
+  return words;
 }
 
 int64_t Plan::insidePitch(size_t number) const {
   const ByteTensor &t = tensor(number);
+  if (t.isDense)
+    return wordsOf(t);
   std::vector<int64_t> strides;
-  for (int reader : t.readers)
-    if (const Layer &layer = network.layers[size_t(reader)];
-        layer.kind == Layer::Matrix && layer.input == int(number))
-      strides.push_back(layer.window.strideW);
+  for (size_t i : views[number])
+    for (int reader : tensor(i).readers)
+      if (const Layer &layer = network.layers[size_t(reader)];
+          layer.kind == Layer::Matrix && layer.input == int(i))
+        strides.push_back(layer.window.strideW *
+                          std::max<int64_t>(1, tensor(i).view.columnColumns));
   return pixelPitch(wordsOf(t), strides, core);
 }
 
@@ -110,11 +184,13 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
   });
   for (size_t i : order) {
     const ByteTensor &t = tensor(i);
-    auto place = scratch.take(insideWords(i), t.producer, lastReader(t));
+    auto place = scratch.take(insideWords(i), int64_t(spans[i].first),
+                              int64_t(spans[i].last));
     if (!place)
       return false;
     Home home = *borderOf(i);
     home.isInside = true;
+    home.filler = int64_t(spans[i].first);
     home.columnStep = insidePitch(i);
     home.rowStep = (t.width + home.left + home.right) * home.columnStep;
     home.first = *place + home.top * home.rowStep + home.left * home.columnStep;
@@ -134,8 +210,9 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
   auto setHome = [&](size_t i, int64_t address) {
     Home home;
     home.isPacked = isPacked[i];
-    home.address = address;
-    home.rowWords = rowWords(i);
+    home.first = address;
+    home.rowStep = rowWords(i);
+    home.columnStep = wordsOf(tensor(i));
     surface.homes[i] = home;
   };
   auto sizeOf = [&](size_t i) { return tensor(i).height * rowWords(i); };
@@ -152,10 +229,11 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
     for (int i : *tensors)
       setHome(size_t(i), append(0, sizeOf(size_t(i))));
   Rooms memory(int64_t(1) << 28);
-  for (auto [i, t] : enumerate(network.tensors))
-    if (t.producer >= 0 && !t.isOutput && !t.readers.empty() && !inside[i])
-      setHome(i, memoryWords[0] + *memory.take(sizeOf(i), t.producer,
-                                               lastReader(t), false, kAlign));
+  for (size_t i = 0; i < network.tensors.size(); ++i)
+    if (isBetweenLayers(i) && !inside[i])
+      setHome(i, memoryWords[0] +
+                     *memory.take(sizeOf(i), int64_t(spans[i].first),
+                                  int64_t(spans[i].last), false, kAlign));
   memoryWords[0] += memory.used();
 }
 
@@ -165,6 +243,8 @@ bool Plan::place(const std::vector<bool> &inside) {
   if (!placeInside(inside))
     return false;
   placeOutside(inside);
+  for (size_t i = 0; i < network.tensors.size(); ++i)
+    homeOf(i);
   return true;
 }
 
@@ -174,7 +254,12 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
   const int64_t words = wordsOf(tensor(size_t(layer.output)));
   const bool isFlat = sumsFlat(layer, image.layers[number], words, core);
-  int64_t pixels = hasSums ? core.entries : core.words;
+  const bool canShare =
+      layer.kind == Layer::Matrix && isDepthwise(layer) && layer.rest.empty();
+  // Array and lanes fill a bank each.
+  int64_t pixels = !hasSums   ? core.words
+                   : canShare ? 2 * core.entries
+                              : core.entries;
   if (isFlat)
     pixels = std::max<int64_t>(1, pixels / words);
   const int64_t blocks = int64_t(divideCeil(words * core.in, core.out));
@@ -218,9 +303,13 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
       std::reverse(sizes.begin(), sizes.end());
     size_t found = 0;
     for (int64_t rows : sizes) {
-      found += add({rows, columns});
-      if (layer.kind == Layer::Matrix && isDepthwise(layer) && blocks > 1)
-        add({rows, columns, 2, 1, /*isShared=*/true});
+      bool fitsAny = add({rows, columns});
+      if (canShare && blocks > 1)
+        fitsAny |= add({rows, columns, 2, 1, /*isShared=*/true});
+      for (int64_t lanes : {8, 6, 5, 4})
+        if (canShare)
+          fitsAny |= add({rows, columns, 2, 1, false, false, lanes});
+      found += fitsAny;
       if (found == kSizes)
         break;
     }
@@ -247,6 +336,7 @@ std::optional<Buffers> Plan::buffers(size_t number,
       take(words.constants, made.constants) &&
       take(words.temporary * layer.temporaries, made.temporary) &&
       take(words.other * tiling.copies, made.other) &&
+      take(words.weights * tiling.copies, made.weights) &&
       take(words.output * tiling.copies, made.output))
     return made;
   return std::nullopt;
@@ -336,14 +426,14 @@ std::vector<Instruction> Plan::streamed(ArrayRef<int> tensors,
   int64_t piece = 0;
   for (int i : tensors) {
     const Home &home = surface.homes[size_t(i)];
-    const int64_t all = tensor(size_t(i)).height * home.rowWords;
+    const int64_t all = tensor(size_t(i)).height * home.rowStep;
     for (int64_t word = 0; word < all;) {
       const int64_t left = std::min(room, all - word),
                     rows = std::max<int64_t>(1, left / kMostWords),
                     words = std::min(left, kMostWords);
       auto box = [&]<typename Box>(Box made, bool isStream) {
         made.port = isStream ? int64_t(Box::Stream) : home.port;
-        made.address = isStream ? 0 : home.address + word;
+        made.address = isStream ? 0 : home.first + word;
         made.row_step = isStream || rows == 1 ? 0 : words;
         made.place = piece * room;
         made.place_row = rows == 1 ? 0 : words;
@@ -363,7 +453,7 @@ std::vector<Instruction> Plan::streamed(ArrayRef<int> tensors,
 int64_t Plan::streamWords(ArrayRef<int> tensors) const {
   int64_t words = 0;
   for (int i : tensors)
-    words += tensor(size_t(i)).height * surface.homes[size_t(i)].rowWords;
+    words += tensor(size_t(i)).height * surface.homes[size_t(i)].rowStep;
   return words;
 }
 
@@ -389,7 +479,7 @@ void Plan::describe(CompiledNetwork &made) const {
     const ByteTensor &t = tensor(size_t(i));
     const Home &home = surface.homes[size_t(i)];
     places.push_back({t.name, t.height, t.width, t.channels, t.bias, home.port,
-                      home.address + moved, home.rowWords, home.isPacked});
+                      home.first + moved, home.rowStep, home.isPacked});
   };
   for (int i : network.inputs)
     add(i, made.inputs);

@@ -20,6 +20,13 @@ public:
        const std::vector<bool> &isPacked, const Core &core,
        const CompileOptions &options);
 
+  /// The layers from the first that makes a part of a tensor's words to the
+  /// last that uses one.
+  struct Span {
+    size_t first, last;
+  };
+  Span spanOf(size_t tensor) const { return spans[tensor]; }
+
   /// Tensors that may be kept in the scratchpad, in the order of their layers.
   std::vector<size_t> candidates() const;
 
@@ -49,14 +56,15 @@ private:
   const ByteTensor &tensor(size_t i) const { return network.tensors[i]; }
   int64_t wordsOf(const ByteTensor &t) const;
   int64_t rowWords(size_t tensor) const;
-  int64_t lastReader(const ByteTensor &t) const {
-    return t.readers.empty() ? t.producer : t.readers.back();
-  }
+  /// Whether it has words of its own that layers make and use.
+  bool isBetweenLayers(size_t tensor) const;
   std::optional<Home> borderOf(size_t tensor) const;
   int64_t insideWords(size_t tensor) const;
   int64_t insidePitch(size_t tensor) const;
   bool placeInside(const std::vector<bool> &inside);
   void placeOutside(const std::vector<bool> &inside);
+  /// That of a tensor that is part of others, found by theirs.
+  const Home &homeOf(size_t tensor);
   std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;
   Part unfinished(size_t first, size_t last,
                   llvm::ArrayRef<Tiling> tilings) const;
@@ -70,6 +78,8 @@ private:
   const std::vector<bool> isPacked;
   const Core &core;
   const CompileOptions &options;
+  std::vector<Span> spans;                ///< of tensors with words
+  std::vector<std::vector<size_t>> views; ///< of these, themselves included
   Surface surface;
   Rooms scratch;
   std::array<int64_t, 4> memoryWords = {};

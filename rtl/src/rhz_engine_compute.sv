@@ -55,7 +55,7 @@ module rhz_engine_compute #(
 
   logic vector_valid, vector_adds, vector_bank, vector_group, vector_fresh;
   logic [EntryWidth-1:0] vector_entry;
-  logic [In*16-1:0] vector_terms;
+  logic [In*17-1:0] vector_terms;
   logic [In*SumBits-1:0] vector_sums;
   rhz_engine_vector #(
     .In(In), .Words(Words), .Entries(Entries), .SumBits(SumBits), .Wide(Wide), .Table(Table)

@@ -4,6 +4,9 @@
 // sum comes, in stage 7 the product for the accumulators leaves, and the result leaves in
 // stage 10, of maximum in stage 3, of table in stage 4. Constants go through a chain of
 // twelve bytes: o in the last six, before it m of 35 bits, or m and n of 24 bits each.
+// With line_i, a pixel's word and the two before it are three taps of a row of dot: the
+// word is multiplied by the last weight, the one before it by the middle one, in the first
+// DSP, and the oldest one by the first weight, which comes to the first DSP as a constant.
 module rhz_engine_lane #(
   parameter int Wide    = 1,
   parameter int SumBits = 27
@@ -14,6 +17,7 @@ module rhz_engine_lane #(
   input  logic               add_i,
   input  logic               maximum_i,
   input  logic               table_i,
+  input  logic               line_i,
   input  logic [1:0]         shift_i,
   input  logic [7:0]         low_i,
   input  logic [7:0]         high_i,
@@ -22,14 +26,17 @@ module rhz_engine_lane #(
   input  logic               constant_i,
   input  logic               tap_i,
   input  logic               tap_first_i,
+  input  logic               shift_in_i,
   // Stages 2 and 3: all constants are there, this is the held operand.
   input  logic               constants2_i,
   input  logic               constants3_i,
   input  logic               held2_i,
   input  logic               held3_i,
+  input  logic               first2_i,   // the first and the middle weight of a line
+  input  logic               middle2_i,
   input  logic [SumBits-1:0] sum_i,
   input  logic [7:0]         table_byte_i,
-  output logic [15:0]        product_o,
+  output logic [16:0]        product_o,
   output logic [7:0]         result_o
 );
   logic [95:0] chain_q;
@@ -39,6 +46,20 @@ module rhz_engine_lane #(
     byte2_q <= byte_i;
     byte3_q <= byte2_q;
   end
+  // The words before, as they come and for this one, and the oldest one's product.
+  logic signed [7:0] before_q, oldest_q, before2_q, oldest2_q, weight_q;
+  logic signed [15:0] third3_q, third4_q;
+  always_ff @(posedge clk_i) begin
+    if (shift_in_i) begin
+      before_q <= byte_i;
+      oldest_q <= before_q;
+    end
+    before2_q <= before_q;
+    oldest2_q <= oldest_q;
+    if (first2_i) weight_q <= byte2_q;
+    third3_q <= oldest2_q * weight_q;
+    third4_q <= third3_q;
+  end
   logic [34:0] m;
   assign m = chain_q[42:8];
   logic unused_top;
@@ -46,28 +67,32 @@ module rhz_engine_lane #(
 
   logic [26:0] sum;
   logic [17:0] y1, y2;
-  logic [23:0] d2;
+  logic [23:0] d1, d2;
+  logic [46:0] c;
   logic [47:0] p;
   assign sum = 27'($signed(sum_i));
   // The operands of add count four times.
   logic [17:0] operand2, operand3;
   assign operand2 = add_i ? 18'($signed({byte2_q, 2'b00})) : 18'($signed(byte2_q));
   assign operand3 = add_i ? 18'($signed({byte3_q, 2'b00})) : 18'($signed(byte3_q));
-  assign y1  = constants2_i ? {1'b0, m[16:0]} : operand2;
+  assign y1  = constants2_i ? {1'b0, m[16:0]} : line_i ? 18'(before2_q) : operand2;
+  assign d1  = constants2_i ? chain_q[23:0] : 24'($signed(byte2_q));
+  assign c   = line_i ? 47'(third4_q) : chain_q[94:48];
   assign y2  = constants3_i ? m[34:17] : operand3;
   assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
   rhz_engine_multiply #(.Wide(Wide)) u_multiply (
-    .clk_i, .held_i(!requantize_i), .adds_i(requantize_i || add_i), .shifts_i(requantize_i),
-    .sum_i(sum),
-    .load1_i(constants2_i), .d1_i(chain_q[23:0]), .c_i(chain_q[94:48]),
-    .load_y1_i(constants2_i || held2_i),
+    .clk_i, .held_i(!requantize_i), .adds_i(requantize_i || add_i || line_i),
+    .shifts_i(requantize_i), .sum_i(sum),
+    .load_d1_i(constants2_i || middle2_i), .d1_i(d1),
+    .load_c_i(constants2_i || line_i), .c_i(c),
+    .load_y1_i(constants2_i || held2_i || line_i),
     .y1_i(y1),
     .load_d2_i(constants3_i || (held3_i && !add_i)),
     .d2_i(d2),
     .load_y2_i(constants3_i || !requantize_i),
     .y2_i(y2), .p_o(p)
   );
-  assign product_o = p[15:0];
+  assign product_o = p[16:0];
 
   // Stage 8: the byte that the shift picks, and which bytes above hold only the sign.
   // Stage 9: the nearest signed byte.

@@ -3,7 +3,7 @@
 // (x1 · y1 + c) >> 17, x1 · y1 + c or 0. Each x is the sum or, with held_i, what its D
 // register holds. Registers with a load keep what they have, others take a value a
 // cycle. The inputs of the second DSP come a cycle after the sum and those of the first
-// one; P follows five cycles after these.
+// one, a c of its own for each y1 two cycles after it; P follows five cycles after these.
 module rhz_engine_multiply #(
   parameter int Wide = 1
 ) (
@@ -12,8 +12,9 @@ module rhz_engine_multiply #(
   input  logic        adds_i,
   input  logic        shifts_i,
   input  logic [26:0] sum_i,
-  input  logic        load1_i,
+  input  logic        load_d1_i,
   input  logic [23:0] d1_i,
+  input  logic        load_c_i,
   input  logic [46:0] c_i,
   input  logic        load_y1_i,
   input  logic [17:0] y1_i,
@@ -50,7 +51,7 @@ module rhz_engine_multiply #(
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(48'b0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE(9'b00_011_01_01),
       .CEA1(1'b0), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y1_i), .CEB2(1'b1),
-      .CEC(load1_i), .CECARRYIN(1'b1), .CECTRL(1'b1), .CED(load1_i), .CEINMODE(1'b1), .CEM(1'b1),
+      .CEC(load_c_i), .CECARRYIN(1'b1), .CECTRL(1'b1), .CED(load_d1_i), .CEINMODE(1'b1), .CEM(1'b1),
       .CEP(1'b1), .RSTA(1'b0), .RSTALLCARRYIN(1'b0), .RSTALUMODE(1'b0), .RSTB(1'b0), .RSTC(1'b0),
       .RSTCTRL(1'b0), .RSTD(1'b0), .RSTINMODE(1'b0), .RSTM(1'b0), .RSTP(1'b0),
       .P(unused_p), .PCOUT(chain), .ACOUT(unused_acout[0 +: 30]),
@@ -93,7 +94,7 @@ module rhz_engine_multiply #(
       .ACIN(30'b0), .BCIN(18'b0), .PCIN(48'b0), .CARRYCASCIN(1'b0), .MULTSIGNIN(1'b0),
       .CARRYIN(1'b0), .CARRYINSEL(3'b0), .ALUMODE(4'b0), .INMODE(inmode), .OPMODE(7'b011_01_01),
       .CEA1(1'b0), .CEA2(1'b1), .CEAD(1'b1), .CEALUMODE(1'b1), .CEB1(load_y1_i), .CEB2(1'b1),
-      .CEC(load1_i), .CECARRYIN(1'b1), .CECTRL(1'b1), .CED(load1_i), .CEINMODE(1'b1), .CEM(1'b1),
+      .CEC(load_c_i), .CECARRYIN(1'b1), .CECTRL(1'b1), .CED(load_d1_i), .CEINMODE(1'b1), .CEM(1'b1),
       .CEP(1'b1), .RSTA(1'b0), .RSTALLCARRYIN(1'b0), .RSTALUMODE(1'b0), .RSTB(1'b0), .RSTC(1'b0),
       .RSTCTRL(1'b0), .RSTD(1'b0), .RSTINMODE(1'b0), .RSTM(1'b0), .RSTP(1'b0),
       .P(unused_p), .PCOUT(chain), .ACOUT(unused_acout[0 +: 30]),

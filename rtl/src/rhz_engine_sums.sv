@@ -27,7 +27,7 @@ module rhz_engine_sums #(
   input  logic [EntryWidth-1:0]    vector_entry_i,
   input  logic                     vector_group_i,
   input  logic                     vector_fresh_i,
-  input  logic [In*16-1:0]         vector_terms_i,
+  input  logic [In*17-1:0]         vector_terms_i,
   output logic [In*SumBits-1:0]    vector_sums_o
 );
   localparam int Groups = Out / In;
@@ -71,7 +71,7 @@ module rhz_engine_sums #(
         logic [SumBits-1:0] term;
         logic [SumBits:0] full;
         logic carry, unused_low;
-        assign term  = by_vector ? SumBits'($signed(vector_terms_i[c*16 +: 16]))
+        assign term  = by_vector ? SumBits'($signed(vector_terms_i[c*17 +: 17]))
                                  : SumBits'($signed(array_terms_i[N*TermWidth +: TermWidth]));
         assign carry = array_carries_i[N] && !by_vector;
         assign full  = {sum_q[c*SumBits +: SumBits], carry} + {term, 1'b1};

@@ -4,6 +4,8 @@
 // then a word a pixel, where there are two operands the first one to be held. A note goes
 // with each step, and what waits for a word, for room for its result or for the array in
 // its bank of accumulators waits where notes and words meet; nothing stops after that.
+// Three taps of a row of dot that are as far from each other as pixels, or half as far, are
+// one: each word of the row comes once, and meets the two before it where a pixel ends.
 module rhz_engine_vector #(
   parameter int In      = 16,
   parameter int Words   = 1024,
@@ -41,7 +43,7 @@ module rhz_engine_vector #(
   output logic [EntryWidth-1:0] sum_entry_o,
   output logic                  sum_group_o,
   output logic                  sum_fresh_o,
-  output logic [In*16-1:0]      sum_terms_o,
+  output logic [In*17-1:0]      sum_terms_o,
   input  logic [In*SumBits-1:0] sums_i
 );
   localparam int Ahead = 5;     // from a pixel's start to the request for its sum
@@ -72,11 +74,19 @@ module rhz_engine_vector #(
   assign start_dot        = operation == rhz_isa_pkg::OPERATION_DOT;
   assign start_multiply   = operation == rhz_isa_pkg::OPERATION_MULTIPLY;
   assign start_table      = operation == rhz_isa_pkg::OPERATION_TABLE;
+  // A line's words, which fit a loop.
+  logic start_line, start_double;
+  logic [9:0] line_words;
+  assign start_double = a_column == {b_column[8:0], 1'b0} && !b_column[9] && columns < 10'd510;
+  assign start_line   = start_dot && taps0 == 6'd3 &&
+                        ((a_column == b_column && columns < 10'd1020) || start_double);
+  assign line_words   = start_double ? {columns[8:0], 1'b1} : columns + 10'd2;
   logic unused_fields;
   assign unused_fields = &{1'b0, a, b, place, constants, entry};
 
   logic busy_q, start, done;
-  logic requantize_q, add_q, maximum_q, dot_q, multiply_q, table_q, writes_q;
+  logic requantize_q, add_q, maximum_q, dot_q, multiply_q, table_q, writes_q, line_q;
+  logic double_q;
   logic bank_q, group_q;
   logic [1:0] shift_q;
   logic [7:0] low_q, high_q;
@@ -99,6 +109,8 @@ module rhz_engine_vector #(
       dot_q        <= start_dot;
       multiply_q   <= start_multiply;
       table_q      <= start_table;
+      line_q       <= start_line;
+      double_q     <= start_double;
       writes_q     <= !start_dot && !start_multiply;
       bank_q       <= bank;
       group_q      <= group;
@@ -120,7 +132,8 @@ module rhz_engine_vector #(
   assign two        = add_q || multiply_q;
   assign pixel_ends = lasts[0] && lasts[1];
   assign ends       = &lasts;
-  assign counts = start_dot ? {10'(taps1), 10'(taps0), rows, columns}
+  assign counts = start_line ? {10'(taps1), 10'd1, rows, line_words}
+                  : start_dot ? {10'(taps1), 10'(taps0), rows, columns}
                             : {rows, columns, 10'(taps1), 10'(taps0)};
   for (genvar k = 0; k < 4; k++) begin : gen_loop
     logic inner;
@@ -136,7 +149,8 @@ module rhz_engine_vector #(
   end
   always_ff @(posedge clk_i)
     if (start) begin
-      a_steps_q <= start_dot ? {b_row, 14'(b_column), a_row, 14'(a_column)}
+      a_steps_q <= start_line  ? {b_row, 14'(b_column), a_row, 14'(b_column)}
+                   : start_dot ? {b_row, 14'(b_column), a_row, 14'(a_column)}
                              : {a_row, 14'(a_column), b_row, 14'(b_column)};
       // Weights of dot follow each other, which is the inner loop without an end.
       b_steps_q     <= {b_row, start_dot ? 14'd1 : 14'(b_column)};
@@ -163,11 +177,26 @@ module rhz_engine_vector #(
     else if (step)
       unique case (step_q)
         Constants: if (constants_end) step_q <= add_q ? Held : Pixel;
-        Held:      step_q <= Pixel;
+        Held:      if (weights_end) step_q <= Pixel;
         Pixel:     if (ends) step_q <= Idle;
                    else if (two || (dot_q && pixel_ends)) step_q <= Held;
         default:   step_q <= Idle;
       endcase
+  end
+  // Of a line three weights, and words before a pixel's last one.
+  logic weights_end, before_first;
+  logic [1:0] weights_q, before_q;
+  assign weights_end  = !line_q || weights_q == 2'd0;
+  assign before_first = line_q && before_q != 2'd0;
+  always_ff @(posedge clk_i) begin
+    if (start) begin
+      weights_q <= 2'd2;
+      before_q  <= 2'd2;
+    end else if (step && step_q == Held) begin
+      weights_q <= weights_end ? 2'd2 : weights_q - 2'd1;
+    end else if (step && step_q == Pixel) begin
+      before_q <= lasts[0] ? 2'd2 : before_first ? before_q - 2'd1 : {1'b0, double_q};
+    end
   end
   assign constants_end = left_q == 7'd1;
   always_ff @(posedge clk_i) begin
@@ -194,19 +223,21 @@ module rhz_engine_vector #(
 
   // Words, notes, and the places of results.
   logic word_valid, note_valid, there_q, place_valid, fire, pop, write;
-  logic [5:0] note, note_q;
-  logic note_constant, note_held, note_first, note_last, note_ends, note_reads;
+  logic [6:0] note, note_q;
+  logic note_constant, note_held, note_first, note_last, note_ends, note_reads, note_before;
   logic [In*8-1:0] word;
   assign write = wr_valid_o && wr_ready_i;
   rhz_outbuf #(.Width(In * 8), .Depth(Depth)) u_words (
     .clk_i, .rst_ni, .credit_o(room), .take_i(step && reads), .push_i(rd_data_valid_i),
     .push_data_i(rd_data_i), .out_valid_o(word_valid), .out_ready_i(pop), .out_data_o(word)
   );
-  rhz_outbuf #(.Width(6), .Depth(Depth)) u_notes (
+  rhz_outbuf #(.Width(7), .Depth(Depth)) u_notes (
     .clk_i, .rst_ni, .credit_o(note_room), .take_i(step), .push_i(step),
-    .push_data_i({step_q == Constants, step_q == Held, first_q,
-                  (step_q == Constants) ? constants_end : pixel_ends,
-                  step_q == Pixel && ends, reads}),
+    .push_data_i({step_q == Constants, step_q == Held,
+                  (step_q == Held) ? line_q && weights_q == 2'd2 : first_q,
+                  (step_q == Constants) ? constants_end
+                  : (step_q == Held)    ? weights_end : pixel_ends,
+                  step_q == Pixel && ends, reads, step_q == Pixel && before_first}),
     .out_valid_o(note_valid), .out_ready_i(fire || !there_q), .out_data_o(note)
   );
   // The next note lies in registers, so that little logic decides whether it goes on.
@@ -215,7 +246,8 @@ module rhz_engine_vector #(
     else         there_q <= note_valid || (there_q && !fire);
   end
   always_ff @(posedge clk_i) if (fire || !there_q) note_q <= note;
-  assign {note_constant, note_held, note_first, note_last, note_ends, note_reads} = note_q;
+  assign {note_constant, note_held, note_first, note_last, note_ends, note_reads,
+          note_before} = note_q;
   rhz_outbuf #(.Width(AddrWidth), .Depth(2 * Depth)) u_places (
     .clk_i, .rst_ni, .credit_o(place_room),
     .take_i(step && writes_q && step_q == Pixel && pixel_ends),
@@ -225,9 +257,10 @@ module rhz_engine_vector #(
 
   // Where they meet. A word of a table stays until its bytes are written; a weight of dot
   // comes two cycles after a pixel, whose sum the next one may add to.
-  logic result_room, result, pixel, pixel_q, table_last;
+  logic result_room, result, tap, pixel, pixel_q, table_last;
   assign result = !note_constant && !note_held && note_last && writes_q;
-  assign pixel  = fire && !note_constant && !note_held;
+  assign tap    = fire && !note_constant && !note_held;
+  assign pixel  = tap && !note_before;
   always_comb begin
     fire = there_q && (word_valid || !note_reads);
     if (note_constant && table_q && !table_last) fire = 1'b0;
@@ -269,7 +302,7 @@ module rhz_engine_vector #(
       entry_q  <= entry[EntryWidth-1:0];
       fresh_q  <= !more;
       again_q  <= 1'b0;
-    end else if (fire && note_held && dot_q) begin
+    end else if (fire && note_held && note_last && dot_q) begin
       entry_q <= begins_q;
       again_q <= 1'b1;
       if (again_q) fresh_q <= 1'b0;
@@ -295,7 +328,7 @@ module rhz_engine_vector #(
 
   // The lanes.
   logic constants1_q, constants2_q, constants3_q, held1_q, held2_q, held3_q;
-  logic constant_q1, tap_first_q;
+  logic constant_q1, tap_first_q, tap_q, first1_q, first2_q, middle1_q, middle2_q;
   logic [In*8-1:0] word_q, data;
   always_ff @(posedge clk_i) begin
     word_q       <= word;
@@ -306,6 +339,11 @@ module rhz_engine_vector #(
     held1_q      <= fire && note_held;
     held2_q      <= held1_q;
     held3_q      <= held2_q;
+    first1_q     <= fire && note_held && note_first;
+    first2_q     <= first1_q;
+    middle1_q    <= fire && note_held && !note_first && !note_last;
+    middle2_q    <= middle1_q;
+    tap_q        <= tap;
     tap_first_q  <= note_first;
   end
   for (genvar q = 0; q < In / 2; q++) begin : gen_pair
@@ -319,11 +357,13 @@ module rhz_engine_vector #(
       localparam int Lane = 2 * q + d;
       rhz_engine_lane #(.Wide(Wide), .SumBits(SumBits)) u_lane (
         .clk_i, .requantize_i(requantize_q), .add_i(add_q), .maximum_i(maximum_q),
-        .table_i(table_q), .shift_i(shift_q), .low_i(low_q), .high_i(high_q),
+        .table_i(table_q), .line_i(line_q), .shift_i(shift_q), .low_i(low_q), .high_i(high_q),
         .byte_i(word_q[Lane*8 +: 8]), .constant_i(constant_q1), .tap_i(pixels[1]),
-        .tap_first_i(tap_first_q), .constants2_i(constants2_q), .constants3_i(constants3_q),
-        .held2_i(held2_q), .held3_i(held3_q), .sum_i(sums_i[Lane*SumBits +: SumBits]),
-        .table_byte_i(bytes[d*8 +: 8]), .product_o(sum_terms_o[Lane*16 +: 16]),
+        .tap_first_i(tap_first_q), .shift_in_i(tap_q), .constants2_i(constants2_q),
+        .constants3_i(constants3_q),
+        .held2_i(held2_q), .held3_i(held3_q), .first2_i(first2_q),
+        .middle2_i(middle2_q), .sum_i(sums_i[Lane*SumBits +: SumBits]),
+        .table_byte_i(bytes[d*8 +: 8]), .product_o(sum_terms_o[Lane*17 +: 17]),
         .result_o(data[Lane*8 +: 8])
       );
     end

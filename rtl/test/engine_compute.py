@@ -185,6 +185,8 @@ def random_instruction(rng, unit, p):
                      a_column=stride(), b_row=stride(), b_column=stride(), place_row=stride(),
                      place_column=stride(), group=rng.randrange(p["Out"] // p["In"]),
                      shift=rng.randint(0, 3), low=low, high=high)
+            if op == DOT and rng.randint(0, 1):   # three neighbors of each pixel
+                v.update(taps0=3, a_column=v["b_column"] * rng.randint(1, 2))
         if legal(unit, v, p):
             return v
 

@@ -61,6 +61,9 @@ class Block:
             self.b.constant(rng.normal(0, 0.2, width).astype("f4")),
             axis=-1, epsilon=1e-6)
 
+    def shares(self, scores):
+        return self.b.node("Softmax", scores, axis=-1)
+
     def attention(self, x, tokens, heads, depth):
         b, width = self.b, heads * depth
 
@@ -74,8 +77,7 @@ class Block:
         scores = self.rounded(b.node("Mul", scores,
                                      b.constant(1 / math.sqrt(depth))))
         # As ONNX Runtime's quantizer has it.
-        shares = self.rounded(b.node("Softmax", scores, axis=-1), "int8",
-                              1 / 256, -128)
+        shares = self.rounded(self.shares(scores), "int8", 1 / 256, -128)
         mixed = b.node("MatMul", shares, split(v, [0, 2, 1, 3]))
         mixed = b.node("Transpose", self.rounded(mixed), perm=[0, 2, 1, 3])
         mixed = b.node("Reshape", mixed, b.ints(1, tokens, width))

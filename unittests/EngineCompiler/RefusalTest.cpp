@@ -2,6 +2,7 @@
 // What the engine's compiler refuses: the operation and the reason, of all that
 // is wrong at once.
 #include "../NetworkBuilder.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/EngineCompiler/Compile.h"
 #include <gtest/gtest.h>
 
@@ -65,17 +66,62 @@ TEST_F(RefusalTest, AllAtOnceAndNotWhatFollows) {
   b.maxPool("pool");
   mlir::Value first = b.value;
   b.value = b.func.getArgument(0);
-  b.gather("gather", 1, {0, 1, 0});
+  b.gather("gather", 3, {0, 2});
   b.maxPool("pool2");
   mlir::Value second = b.value;
   b.value = b.func.getArgument(0);
-  b.transpose("transpose", {0, 2, 1, 3});
-  (void)first, (void)second;
+  b.transpose("transpose", {0, 3, 1, 2});
+  mlir::Value third = b.value;
+  b.value = b.func.getArgument(0);
+  b.pair("product", b.value, true, 0, 0, 0);
+  (void)first, (void)second, (void)third;
   EXPECT_EQ(refused(),
             (Texts{"large: its window of 1 × 40 is larger than 31 × 31",
-                   "gather: the engine has no instruction for 'osa.gather'",
-                   "transpose: the engine has no instruction for "
-                   "'osa.transpose'"}));
+                   "gather: its channels would move within words of 16",
+                   "transpose: its channels would become pixels",
+                   "product: the engine has no instruction for "
+                   "'osa.product'"}));
+}
+
+/// What moves elements, where words would not stay whole.
+TEST_F(RefusalTest, MovesWithinWords) {
+  const mlir::Value input = b.value;
+  b.concat("concat", input, 3);
+  b.value = input;
+  b.value = osa::ReshapeOp::create(
+      b.b, b.loc("reshape"), b.tensor({1, 6, 25, 16}, b.element()), input);
+  b.value = input;
+  b.value = osa::PadOp::create(
+      b.b, b.loc("pad"), b.tensor({1, 6, 50, 9}, b.element()), input,
+      llvm::ArrayRef<int64_t>{0, 0, 0, 0}, llvm::ArrayRef<int64_t>{0, 0, 0, 1},
+      llvm::APFloat(0.0));
+  b.value = input;
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < 200; ++i)
+    all.push_back(i * i * i % 50);
+  b.gather("gather", 2, all);
+  EXPECT_EQ(refused(),
+            (Texts{"concat: a part of 8 channels is no whole number of words "
+                   "of 16",
+                   "pad: it adds channels",
+                   "gather: it takes 116 copies, more than 64"}));
+}
+
+TEST_F(RefusalTest, ProductsOfPartsOfWords) {
+  b.value = osa::ReshapeOp::create(
+      b.b, b.loc("reshape"), b.tensor({1, 1, 300, 8}, b.element()), b.value);
+  const mlir::Value rows = b.value;
+  const mlir::Value turns = osa::ReshapeOp::create(
+      b.b, b.loc("reshape"), b.tensor({8, 150, 2}, b.element()), rows);
+  auto sums = num::IntType::getFull(b.b.getContext(), true, 20);
+  b.value = osa::MatmulOp::create(
+      b.b, b.loc("product"), b.tensor({150, 2, 1, 150}, sums),
+      osa::ReshapeOp::create(b.b, b.loc("reshape2"),
+                             b.tensor({150, 2, 1, 8}, b.element()), rows),
+      turns, llvm::ArrayRef<int64_t>{2, 0, 1}, 0, 0);
+  b.requantize("q", bytes(), false, false);
+  EXPECT_EQ(refused(),
+            (Texts{"reshape: its elements would move to other words"}));
 }
 
 TEST_F(RefusalTest, AdditionsOfTooManyBits) {

@@ -3,6 +3,7 @@
 // takes for a frame.
 #include "rhizome/Generator/Engine/Engine.h"
 #include "Programs.h"
+#include "rhizome/Dialect/Osa/Matmul.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Engine/Core.h"
 #include "rhizome/Support/Failures.h"
@@ -125,7 +126,19 @@ BeatFormat formatOf(const engine::TensorPlace &place, Type type, int64_t in) {
 bool isCarriedOut(Operation *op) {
   return isa<osa::Conv2dOp, osa::DenseOp, osa::SumPoolOp, osa::MaxPoolOp,
              osa::RequantizeOp, osa::ScaledAddOp, osa::TableOp,
-             osa::ThresholdOp>(op);
+             osa::ThresholdOp, osa::MatmulOp, osa::ConcatOp, osa::GatherOp,
+             osa::TransposeOp, osa::PadOp>(op);
+}
+
+/// Whether a word of either stream is a beat of the tensor.
+bool isInBeats(const Region &region, const engine::CompiledNetwork &network,
+               const engine::Core &core) {
+  auto beats = [&](const engine::TensorPlace &place, Value value) {
+    return formatOf(place, value.getType(), core.in).beats();
+  };
+  return network.received ==
+             beats(network.inputs.front(), region.ins().front()) &&
+         network.sent == beats(network.outputs.front(), region.outs().front());
 }
 
 class EngineGenerator final : public Generator {
@@ -193,7 +206,7 @@ public:
     });
     for (Question &q : questions)
       for (Actor &unit : q.units)
-        if (q.network)
+        if (q.network && isInBeats(region, *q.network, q.core))
           made.push_back(offerOf(region, std::move(unit), *q.network, *q.memory,
                                  q.named->name, device));
     return made;
@@ -259,8 +272,6 @@ private:
     unit.set("cycles", network.predicted.cycles + kAround);
     unit.set("traffic", reads + writes);
     unit.memories = {{memory.name, MemoryPlace::kAnyBank, ""}};
-    assert(network.received == offer.inputs[0].beats() &&
-           network.sent == offer.outputs[0].beats() && "a beat is a word");
     offer.busyCycles = unit.get("cycles");
     offer.traffic = {{memory.name, double(reads), double(writes)}};
     offer.weights = WeightHome::Streamed;
