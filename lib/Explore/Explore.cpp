@@ -20,69 +20,6 @@ using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
-/// Operations of regions that a generator builds on every place.
-static llvm::SmallPtrSet<Operation *, 8>
-builtRegions(ArrayRef<Operation *> ops, const Generator &generator,
-             const Cluster &cluster) {
-  llvm::SmallPtrSet<Operation *, 8> built;
-  // Others have their offers for each region anyway.
-  const bool isAnywhere = generator.offersOn(DeviceContext());
-  for (const gen::Region &region : generator.regions(ops))
-    if (!generator.coverage(region) &&
-        (isAnywhere || llvm::all_of(cluster.places, [&](const auto &place) {
-           return !generator.offers(region, {}, place.context).empty();
-         })))
-      built.insert(region.ops().begin(), region.ops().end());
-  return built;
-}
-
-Refusals coverage(func::FuncOp network, const Cluster &cluster) {
-  Refusals refusals;
-  const std::vector<Operation *> ops = hardwareOf(network);
-  std::vector<const Generator *> asked;
-  for (const auto &generator : allGenerators())
-    if (llvm::any_of(cluster.places, [&](const ClusterPlace &place) {
-          return mayOffer(*generator, place.context);
-        }))
-      asked.push_back(generator.get());
-  std::vector<Operation *> open;
-  for (Operation *op : ops)
-    if (llvm::all_of(asked, [&](const Generator *generator) {
-          return generator->coverage(op).has_value();
-        }))
-      open.push_back(op);
-  for (const Generator *generator : asked) {
-    if (open.empty())
-      break;
-    const auto built = builtRegions(ops, *generator, cluster);
-    llvm::erase_if(open, [&](Operation *op) { return built.contains(op); });
-  }
-  std::map<Operation *, std::string> reasons;
-  // Those that were named and build nothing there.
-  if (asked.empty() && !cluster.places.empty())
-    for (Operation *op : open)
-      reasons[op] = llvm::join(cluster.places[0].context.generators, ", ") +
-                    " builds nothing on '" + cluster.places[0].device + "'";
-  for (const Generator *generator : asked) {
-    if (open.empty())
-      break;
-    const auto refused = generator->refusals(ops);
-    for (Operation *op : open) {
-      auto found = llvm::find_if(
-          refused, [&](const auto &one) { return one.first == op; });
-      // Others' reasons, where an operation alone is none of its.
-      std::string &all = reasons[op];
-      all += (all.empty() ? "" : "; ") + generator->name().str() + " " +
-             (found == refused.end() ? "fits no device that was asked for"
-                                     : found->second);
-    }
-  }
-  for (Operation *op : open)
-    refusals.push_back({osa::nodeName(op), op->getName().getStringRef().str(),
-                        reasons[op], ""});
-  return refusals;
-}
-
 Cluster priced(Cluster cluster, const MemoryPrices &prices) {
   for (ClusterPlace &place : cluster.places) {
     place.context.cost.lutsOfABlock = prices.lutsOfABlock;
@@ -620,10 +557,9 @@ FailureOr<Result> Pricing::plan(double below) {
 
 /// The best plan of a network as it is. With `below` only one that takes fewer
 /// seconds is of use: a result without nodes says that there is none.
-static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
-                                     const Cluster &cluster,
-                                     const Steering &steering,
-                                     double below = INFINITY) {
+static FailureOr<Result> exploreAll(func::FuncOp base, const Goal &goal,
+                                    const Cluster &cluster,
+                                    const Steering &steering, double below) {
   Cluster allowed = withinParts(cluster, goal);
   FailureOr<Result> result = Pricing(base, goal, allowed, steering).run(below);
   // If there are DSP blocks, some operations are only offered with them, so
@@ -641,6 +577,85 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
       keepBetter(*result, std::move(*other), goal);
     }
   }
+  return result;
+}
+
+/// The better one of two ways to build a network, and the bound of both.
+static void keepBetterOf(Result &plan, Result other, const Goal &goal) {
+  const double bound = std::min(plan.bound, other.bound);
+  if (plan.nodes.empty() || !plan.fits)
+    std::swap(plan, other);
+  keepBetter(plan, std::move(other), goal);
+  plan.bound = bound;
+}
+
+/// The generators that build a whole network as one region on a device, those
+/// that build its operations, and whether others build parts of it.
+struct Builders {
+  std::vector<std::string> whole, single;
+  bool hasParts = false;
+};
+static Builders buildersOf(func::FuncOp network, const Goal &goal,
+                           const Cluster &cluster) {
+  Builders builders;
+  const Cluster allowed = withinParts(cluster, goal);
+  const DeviceContext &device = allowed.places[0].context;
+  const std::vector<Operation *> ops = hardwareOf(network);
+  for (const auto &generator : allGenerators()) {
+    if (!mayOffer(*generator, device))
+      continue;
+    if (generator->offersOn(DeviceContext())) {
+      builders.single.push_back(generator->name().str());
+      continue;
+    }
+    for (const gen::Region &region : generator->regions(ops))
+      if (!generator->offers(region, {}, device).empty()) {
+        if (region.ops().size() == ops.size())
+          builders.whole.push_back(generator->name().str());
+        else
+          builders.hasParts = true;
+      }
+  }
+  return builders;
+}
+
+/// The same. A unit for the whole network and units for its operations are
+/// explored apart: how fast the latter are is only known once they are built,
+/// and what is tried in their stead should not depend on the former. Units for
+/// parts of it stand beside those of the other operations only where these do
+/// not serve the goal alone.
+static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
+                                     const Cluster &cluster,
+                                     const Steering &steering,
+                                     double below = INFINITY) {
+  Builders builders;
+  if (cluster.places.size() == 1 && steering.isEmpty())
+    builders = buildersOf(base, goal, cluster);
+  if (builders.single.empty() || (builders.whole.empty() && !builders.hasParts))
+    return exploreAll(base, goal, cluster, steering, below);
+  Cluster apart = cluster;
+  if (builders.whole.empty()) {
+    apart.places[0].context.generators = builders.single;
+    FailureOr<Result> alone = exploreAll(base, goal, apart, steering, below);
+    if (failed(alone) || (alone->fits && alone->meetsGoal))
+      return alone;
+    FailureOr<Result> mixed = exploreAll(base, goal, cluster, steering, below);
+    if (succeeded(mixed))
+      keepBetterOf(*mixed, std::move(*alone), goal);
+    return mixed;
+  }
+  apart.places[0].context.generators = builders.whole;
+  FailureOr<Result> result = exploreAll(base, goal, apart, steering, below);
+  if (failed(result))
+    return failure();
+  const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
+  if (isRate && result->fits && result->meetsGoal && !result->nodes.empty())
+    below = std::min(below, result->seconds);
+  apart.places[0].context.generators = builders.single;
+  FailureOr<Result> other = exploreAll(base, goal, apart, steering, below);
+  if (failed(other))
+    return failure();
+  keepBetterOf(*result, std::move(*other), goal);
   return result;
 }
 

@@ -496,7 +496,12 @@ void Menu::addRegions(int kind, const Steering &steering, OfferCache &cache) {
           !llvm::equal(region.ops(), ArrayRef(order).slice(first, parts)))
         continue;
       std::vector<Offer> &all = cache.of(region, {}, *devices[kind]);
-      for (int o : frontOf(kind, all, /*byFormat=*/false)) {
+      // A pin may name one that others are better than.
+      std::vector<int> which(all.size());
+      std::iota(which.begin(), which.end(), 0);
+      if (steering.pins.empty())
+        which = frontOf(kind, all, /*byFormat=*/false);
+      for (int o : which) {
         Offer &offer = all[o];
         auto mayTake = [&](int stage) {
           const Steering::Pin *pin = pinFor(steering, ids, stage);

@@ -54,8 +54,7 @@ static std::vector<Offer> askedOf(const Steering::Pin &pin,
   std::vector<Offer> asked;
   for (const auto &generator : allGenerators()) {
     if ((!pin.generator.empty() && pin.generator != generator->name()) ||
-        !mayOffer(*generator, device) ||
-        generator->coverage(region))
+        !mayOffer(*generator, device) || generator->coverage(region))
       continue;
     for (Offer &offer : generator->offers(region, {}, device)) {
       if (offer.key.text() == pin.option)

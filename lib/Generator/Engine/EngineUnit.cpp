@@ -53,16 +53,16 @@ public:
                  a.get("Banks")};
   }
 
-  /// As Yosys has them of cores of 16 × 16, 16 × 32 and 32 × 32 (xcup).
+  /// As Yosys has them (bench/engines.txt).
   void structure(Builder &b) const override {
     auto p = b.instance().as<unit::Engine>();
     const auto in = double(p.In), out = double(p.Out);
     Resources &exact = b.structure.exact;
     // Two products of the array in each; a lane has two.
     b.dsp(in * out / 2 + 2 * in);
-    exact.lut() += 2021 + 585 * in + 100 * out;
+    exact.lut() += 2021 + 682 * in + 100 * out;
     exact.lutram() += 700 + 34 * in;
-    b.ff(2311 + 444 * in + 85 * out);
+    b.ff(2311 + 560 * in + 85 * out);
     for (int64_t bank = 0; bank < p.Banks; ++bank)
       b.addMemory(
           placedRam(p.Words / p.Banks, 8 * p.In, p.Ultra != 0, b.context()),
