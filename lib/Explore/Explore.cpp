@@ -580,12 +580,31 @@ static FailureOr<Result> exploreAll(func::FuncOp base, const Goal &goal,
   return result;
 }
 
+/// Whether `a` serves a goal better than `b`: of equal ones, with less of the
+/// devices.
+static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
+                         const Cluster &cluster) {
+  auto rank = [&](const Result &one) {
+    return std::tuple(!one.refused.empty(), !one.fits, !one.meetsGoal,
+                      goal.kind == Goal::Kind::MaxThroughput || !one.meetsGoal
+                          ? one.seconds
+                          : 0,
+                      shareOf(one, cluster));
+  };
+  return rank(a) < rank(b);
+}
+
 /// The better one of two ways to build a network, and the bound of both.
-static void keepBetterOf(Result &plan, Result other, const Goal &goal) {
+static void keepBetterOf(Result &plan, Result other, const Goal &goal,
+                         const Cluster &cluster) {
   const double bound = std::min(plan.bound, other.bound);
-  if (plan.nodes.empty() || !plan.fits)
+  const bool isLatency = goal.kind == Goal::Kind::MinLatency;
+  if (plan.nodes.empty() ||
+      (!other.nodes.empty() &&
+       (isLatency ? isBetter(other, plan, goal)
+                  : servesBetter(other, plan, goal, cluster))))
     std::swap(plan, other);
-  keepBetter(plan, std::move(other), goal);
+  erase(other);
   plan.bound = bound;
 }
 
@@ -641,7 +660,7 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
       return alone;
     FailureOr<Result> mixed = exploreAll(base, goal, cluster, steering, below);
     if (succeeded(mixed))
-      keepBetterOf(*mixed, std::move(*alone), goal);
+      keepBetterOf(*mixed, std::move(*alone), goal, cluster);
     return mixed;
   }
   apart.places[0].context.generators = builders.whole;
@@ -655,22 +674,8 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
   FailureOr<Result> other = exploreAll(base, goal, apart, steering, below);
   if (failed(other))
     return failure();
-  keepBetterOf(*result, std::move(*other), goal);
+  keepBetterOf(*result, std::move(*other), goal, cluster);
   return result;
-}
-
-/// Whether `a` serves a goal better than `b`: of equal ones, with less of the
-/// devices.
-static bool servesBetter(const Result &a, const Result &b, const Goal &goal,
-                         const Cluster &cluster) {
-  auto rank = [&](const Result &one) {
-    return std::tuple(!one.refused.empty(), !one.fits, !one.meetsGoal,
-                      goal.kind == Goal::Kind::MaxThroughput || !one.meetsGoal
-                          ? one.seconds
-                          : 0,
-                      shareOf(one, cluster));
-  };
-  return rank(a) < rank(b);
 }
 
 /// The best plan with or without bodies, if the steering names no operations.
