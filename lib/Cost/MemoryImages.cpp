@@ -198,6 +198,20 @@ std::string MemoryImage::hex() const {
   return out;
 }
 
+MemoryImage MemoryImage::ofBytes(int64_t width,
+                                 const std::vector<int8_t> &bytes) {
+  assert(width % 8 == 0 && int64_t(bytes.size()) % (width / 8) == 0 &&
+         "whole words of whole bytes");
+  MemoryImage image(width, int64_t(bytes.size()) / (width / 8));
+  const int64_t stride = (width + 63) / 64;
+  for (int64_t i = 0; i < int64_t(bytes.size()); ++i) {
+    const int64_t word = i / (width / 8), at = i % (width / 8);
+    image.words[size_t(stride * word + at / 8)] |= uint64_t(uint8_t(bytes[i]))
+                                                   << (at % 8 * 8);
+  }
+  return image;
+}
+
 std::string MemoryImage::bytes() const {
   assert(width % 8 == 0 && "words of a segment are whole bytes");
   int64_t stride = (width + 63) / 64;

@@ -616,18 +616,28 @@ void Lowering::visit(osa::MaxPoolOp op) {
   layer.output = addTensor(op.getOutput(), *tensor);
 }
 
+std::optional<Lowering::Bytes>
+Lowering::bytesThrough(Operation *op, Value input, Value result) {
+  const int number = bytesOf(*op, input);
+  if (number < 0)
+    return std::nullopt;
+  auto made = tensorOf(result, osa::nodeName(op));
+  if (made)
+    return Bytes{number, std::move(*made)};
+  refuse(op, "its result needs more than 8 bits");
+  return std::nullopt;
+}
+
 void Lowering::visit(osa::TableOp op) {
-  const int input = bytesOf(*op, op.getInput());
-  if (input < 0)
+  auto bytes = bytesThrough(op, op.getInput(), op.getOutput());
+  if (!bytes)
     return;
-  auto made = tensorOf(op.getOutput(), osa::nodeName(op));
-  if (!made)
-    return refuse(op, "its result needs more than 8 bits");
+  auto &[input, made] = *bytes;
   auto values = osa::intValues(op.getValues());
   if (op.getValues().getShapedType().getShape()[0] != 1)
     return refuse(op, "the engine has one table for all channels");
   const int64_t low = num::elementInt(op.getInput().getType()).getLo();
-  table(op, op.getOutput(), *made, input,
+  table(op, op.getOutput(), made, input,
         [&](int64_t value) { return values[size_t(value - low)]; });
 }
 

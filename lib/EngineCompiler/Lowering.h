@@ -87,6 +87,15 @@ private:
   /// `made` is what a layer of sums makes of them.
   void finishLayer(mlir::Value result, int layer, ByteTensor made);
 
+  /// The operand and the result of an operation from bytes to bytes; refused
+  /// if either is none.
+  struct Bytes {
+    int input;
+    ByteTensor made;
+  };
+  std::optional<Bytes> bytesThrough(Op *op, mlir::Value input,
+                                    mlir::Value result);
+
   // What only moves words.
   void visit(osa::ReshapeOp op);
   void visit(osa::ConcatOp op);

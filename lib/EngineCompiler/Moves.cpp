@@ -312,18 +312,16 @@ static std::vector<Run> runsOf(ArrayRef<int64_t> indices) {
 }
 
 void Lowering::visit(osa::GatherOp op) {
-  const int input = bytesOf(*op, op.getInput());
-  if (input < 0)
+  auto bytes = bytesThrough(op, op.getInput(), op.getOutput());
+  if (!bytes)
     return;
-  auto made = tensorOf(op.getOutput(), osa::nodeName(op));
-  if (!made)
-    return refuse(op, "its result needs more than 8 bits");
+  auto &[input, made] = *bytes;
   auto shape = cast<RankedTensorType>(op.getInput().getType()).getShape();
   Axis axis = axisOf(shape, int64_t(op.getAxis()));
   std::vector<int64_t> indices(op.getIndices().begin(), op.getIndices().end());
   if (axis.kind == Axis::None)
     return refuse(op, "its parts alternate in memory");
-  int64_t size = made->channels;
+  int64_t size = made.channels;
   if (axis.kind == Axis::Channels) {
     // The words that these channels are.
     std::vector<int64_t> words;
@@ -364,7 +362,7 @@ void Lowering::visit(osa::GatherOp op) {
       return addView(view, count, axis.inner, t.channels);
     if (axis.kind == Axis::Channels)
       return addView(view, t.height, t.width,
-                     std::min(count * core.in, made->channels));
+                     std::min(count * core.in, made.channels));
     return axis.kind == Axis::Rows ? addView(view, count, t.width, t.channels)
                                    : addView(view, t.height, count, t.channels);
   };
@@ -373,7 +371,7 @@ void Lowering::visit(osa::GatherOp op) {
   if (isOuter)
     from = lineOrCopy(op, input);
   std::vector<Run> runs = runsOf(indices);
-  const bool isSame = made->bias == tensor(input).bias;
+  const bool isSame = made.bias == tensor(input).bias;
   if (runs.size() == 1 && isSame) {
     const Run &run = runs.front();
     const bool isEven = axis.kind == Axis::Channels ? run.fromStep == 1
@@ -387,7 +385,7 @@ void Lowering::visit(osa::GatherOp op) {
       Meaning &meaning = meanings[op.getOutput()];
       meaning.kind = Meaning::Bytes;
       meaning.index = view;
-      tensor(view).channels = made->channels;
+      tensor(view).channels = made.channels;
       return;
     }
   }
@@ -403,7 +401,7 @@ void Lowering::visit(osa::GatherOp op) {
   if (runs.size() > kMostCopies)
     return refuse(op, "it takes " + Twine(runs.size()) + " copies, more than " +
                           Twine(kMostCopies));
-  const int result = addTensor(op.getOutput(), *made);
+  const int result = addTensor(op.getOutput(), made);
   View to;
   to.of = result;
   if (isOuter)
@@ -414,10 +412,10 @@ void Lowering::visit(osa::GatherOp op) {
     for (int one : {source, target})
       if (axis.kind == Axis::Channels)
         tensor(one).channels =
-            std::min(run.count * core.in, made->channels - run.first * core.in);
-    tensor(target).bias = made->bias;
-    tensor(target).low = made->low;
-    tensor(target).high = made->high;
+            std::min(run.count * core.in, made.channels - run.first * core.in);
+    tensor(target).bias = made.bias;
+    tensor(target).low = made.low;
+    tensor(target).high = made.high;
     copy(op, source, target);
   }
 }
@@ -497,12 +495,10 @@ void Lowering::visit(osa::TransposeOp op) {
 
 /// A copy with bars of one value around it.
 void Lowering::visit(osa::PadOp op) {
-  const int input = bytesOf(*op, op.getInput());
-  if (input < 0)
+  auto bytes = bytesThrough(op, op.getInput(), op.getOutput());
+  if (!bytes)
     return;
-  auto made = tensorOf(op.getOutput(), osa::nodeName(op));
-  if (!made)
-    return refuse(op, "its result needs more than 8 bits");
+  auto &[input, made] = *bytes;
   auto shape = cast<RankedTensorType>(op.getInput().getType()).getShape();
   int64_t top = 0, left = 0;
   for (auto [axis, low, high] : enumerate(op.getLow(), op.getHigh())) {
@@ -517,9 +513,9 @@ void Lowering::visit(osa::PadOp op) {
     (kind == Axis::Rows ? top : left) = low;
   }
   const ByteTensor in = tensor(input);
-  const int64_t height = made->height, width = made->width;
-  const int64_t value = int64_t(op.getValue().convertToDouble()) - made->bias;
-  const int result = addTensor(op.getOutput(), *made);
+  const int64_t height = made.height, width = made.width;
+  const int64_t value = int64_t(op.getValue().convertToDouble()) - made.bias;
+  const int result = addTensor(op.getOutput(), made);
   auto box = [&](int64_t row, int64_t column, int64_t rows, int64_t columns) {
     View view;
     view.of = result;

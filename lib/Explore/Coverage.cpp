@@ -3,72 +3,64 @@
 #include "Menu.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Explore/Explore.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringExtras.h"
-#include <map>
 
 using namespace mlir;
 using namespace rhizome::gen;
 
 namespace rhizome::explore {
-/// Operations of regions that a generator builds on every place.
-static llvm::SmallPtrSet<Operation *, 8>
-builtRegions(ArrayRef<Operation *> ops, const Generator &generator,
-             const Cluster &cluster) {
-  llvm::SmallPtrSet<Operation *, 8> built;
-  // Others have their offers for each region anyway.
-  const bool isAnywhere = generator.offersOn(DeviceContext());
-  for (const gen::Region &region : generator.regions(ops))
-    if (!generator.coverage(region) &&
-        (isAnywhere || llvm::all_of(cluster.places, [&](const auto &place) {
-           return !generator.offers(region, {}, place.context).empty();
-         })))
-      built.insert(region.ops().begin(), region.ops().end());
-  return built;
+/// What a generator can't build, and why.
+using Reasons = llvm::DenseMap<Operation *, std::string>;
+
+static Reasons reasonsOf(const Generator &generator, ArrayRef<Operation *> ops,
+                         const Cluster &cluster) {
+  Reasons reasons;
+  for (const ClusterPlace &place : cluster.places)
+    if (!mayOffer(generator, place.context)) {
+      for (Operation *op : ops)
+        reasons[op] = "builds nothing on '" + place.device + "'";
+      return reasons;
+    }
+  for (auto &[op, reason] : generator.refusals(ops))
+    reasons[op] = std::move(reason);
+  // Where it builds only some regions, a device may be too small for each.
+  if (!generator.offersAnywhere())
+    for (const gen::Region &region : generator.regions(ops))
+      for (const ClusterPlace &place : cluster.places)
+        if (generator.offers(region, {}, place.context).empty())
+          for (Operation *op : region.ops())
+            reasons[op] = generator.whyNone(region, place.context);
+  return reasons;
 }
 
 Refusals coverage(func::FuncOp network, const Cluster &cluster) {
-  Refusals refusals;
   const std::vector<Operation *> ops = hardwareOf(network);
+  const std::vector<std::string> &named =
+      cluster.places.front().context.generators;
+  // Those that build single operations everywhere come first, and are mostly
+  // enough.
   std::vector<const Generator *> asked;
-  for (const auto &generator : allGenerators())
-    if (llvm::any_of(cluster.places, [&](const ClusterPlace &place) {
-          return mayOffer(*generator, place.context);
-        }))
-      asked.push_back(generator.get());
-  std::vector<Operation *> open;
-  for (Operation *op : ops)
-    if (llvm::all_of(asked, [&](const Generator *generator) {
-          return generator->coverage(op).has_value();
-        }))
-      open.push_back(op);
+  for (bool isAnywhere : {true, false})
+    for (const auto &generator : allGenerators())
+      if (generator->offersAnywhere() == isAnywhere &&
+          (named.empty() ? isAnywhere
+                         : llvm::is_contained(named, generator->name())))
+        asked.push_back(generator.get());
+  std::vector<Operation *> open = ops;
+  Reasons reasons;
   for (const Generator *generator : asked) {
     if (open.empty())
       break;
-    const auto built = builtRegions(ops, *generator, cluster);
-    llvm::erase_if(open, [&](Operation *op) { return built.contains(op); });
-  }
-  std::map<Operation *, std::string> reasons;
-  // Those that were named and build nothing there.
-  if (asked.empty() && !cluster.places.empty())
-    for (Operation *op : open)
-      reasons[op] = llvm::join(cluster.places[0].context.generators, ", ") +
-                    " builds nothing on '" + cluster.places[0].device + "'";
-  for (const Generator *generator : asked) {
-    if (open.empty())
-      break;
-    const auto refused = generator->refusals(ops);
+    Reasons own = reasonsOf(*generator, ops, cluster);
+    llvm::erase_if(open, [&](Operation *op) { return !own.contains(op); });
     for (Operation *op : open) {
-      auto found = llvm::find_if(
-          refused, [&](const auto &one) { return one.first == op; });
-      // Others' reasons, where an operation alone is none of its.
       std::string &all = reasons[op];
-      all += (all.empty() ? "" : "; ") + generator->name().str() + " " +
-             (found == refused.end() ? "fits no device that was asked for"
-                                     : found->second);
+      all +=
+          (all.empty() ? "" : "; ") + generator->name().str() + " " + own[op];
     }
   }
+  Refusals refusals;
   for (Operation *op : open)
     refusals.push_back({osa::nodeName(op), op->getName().getStringRef().str(),
                         reasons[op], ""});

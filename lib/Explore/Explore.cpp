@@ -13,7 +13,6 @@
 #include "rhizome/Dialect/Flow/Tasks.h"
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -623,7 +622,7 @@ static Builders buildersOf(func::FuncOp network, const Goal &goal,
   for (const auto &generator : allGenerators()) {
     if (!mayOffer(*generator, device))
       continue;
-    if (generator->offersOn(DeviceContext())) {
+    if (generator->offersAnywhere()) {
       builders.single.push_back(generator->name().str());
       continue;
     }
@@ -664,18 +663,19 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
     return mixed;
   }
   apart.places[0].context.generators = builders.whole;
-  FailureOr<Result> result = exploreAll(base, goal, apart, steering, below);
-  if (failed(result))
+  FailureOr<Result> whole = exploreAll(base, goal, apart, steering, below);
+  if (failed(whole))
     return failure();
-  const bool isRate = goal.kind == Goal::Kind::MaxThroughput;
-  if (isRate && result->fits && result->meetsGoal && !result->nodes.empty())
-    below = std::min(below, result->seconds);
+  // Slower ones are of no use.
+  if (goal.kind == Goal::Kind::MaxThroughput && whole->fits &&
+      whole->meetsGoal && !whole->nodes.empty())
+    below = std::min(below, whole->seconds);
   apart.places[0].context.generators = builders.single;
-  FailureOr<Result> other = exploreAll(base, goal, apart, steering, below);
-  if (failed(other))
+  FailureOr<Result> units = exploreAll(base, goal, apart, steering, below);
+  if (failed(units))
     return failure();
-  keepBetterOf(*result, std::move(*other), goal, cluster);
-  return result;
+  keepBetterOf(*whole, std::move(*units), goal, cluster);
+  return whole;
 }
 
 /// The best plan with or without bodies, if the steering names no operations.

@@ -254,11 +254,16 @@ void Menu::checkPins(const Steering &steering) {
 }
 
 std::string Menu::whyNot(WeightHome home) {
-  return home == WeightHome::Streamed
-             ? "no generator offers weights that are read from a memory for "
-               "every frame"
-             : "no generator offers weights that are loaded when the design "
-               "starts";
+  switch (home) {
+  case WeightHome::Rom:
+    return "no generator offers weights in the bitstream";
+  case WeightHome::Resident:
+    return "no generator offers weights that are loaded when the design starts";
+  case WeightHome::Streamed:
+    return "no generator offers weights that are read from a memory for every "
+           "frame";
+  }
+  llvm_unreachable("all homes are covered");
 }
 
 std::string Menu::remedyFor(WeightHome home) const {

@@ -3,6 +3,7 @@
 // formats.
 #include "rhizome/Generator/Generator.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -19,9 +20,13 @@ std::string BeatFormat::lanesText() const {
 
 std::vector<std::pair<Operation *, std::string>>
 Generator::refusals(llvm::ArrayRef<Operation *> ops) const {
+  llvm::SmallPtrSet<Operation *, 8> inRegions;
+  for (const Region &region : regions(ops))
+    if (!coverage(region))
+      inRegions.insert(region.ops().begin(), region.ops().end());
   std::vector<std::pair<Operation *, std::string>> refused;
   for (Operation *op : ops)
-    if (auto reason = coverage(op))
+    if (auto reason = coverage(op); reason && !inRegions.contains(op))
       refused.emplace_back(op, std::move(*reason));
   return refused;
 }

@@ -36,8 +36,9 @@ public:
   llvm::Expected<Elements>
   next(int64_t most, const std::function<bool()> &isCancelled = nullptr);
   bool hasMore() const { return following < count; }
-  /// How many elements `next` takes at once, so that a run begins and ends soon:
-  /// some thousand words, and no more than what random inputs are drawn for.
+  /// How many elements `next` takes at once, so that a run begins and ends
+  /// soon: some thousand words, and no more than what random inputs are drawn
+  /// for.
   int64_t someElements() const;
   /// A frame has an element for each lane; the last element is repeated.
   Frames framesOf(const Elements &elements) const;

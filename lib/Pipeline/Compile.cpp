@@ -14,6 +14,7 @@
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/LinalgLoops.h"
 #include "rhizome/Support/Resources.h"
+#include "rhizome/Support/Spelling.h"
 #include "rhizome/Support/Untrusted.h"
 #include "rhizome/Transforms/Tasks.h"
 #include "llvm/Support/FileSystem.h"
@@ -168,11 +169,13 @@ Result<CompileResult> pipeline::exploreModel(const CompileRequest &request) {
   return compileOrExplore(request, Phase::Explore, false);
 }
 
-std::vector<std::string> pipeline::generatorNames() {
+std::string pipeline::faultOfGenerator(llvm::StringRef name) {
   std::vector<std::string> names;
   for (const auto &generator : gen::allGenerators())
     names.push_back(generator->name().str());
-  return names;
+  return llvm::is_contained(names, name)
+             ? ""
+             : unknownName("generator", name, names);
 }
 
 /// A row for each operation of the FPGA.
@@ -195,7 +198,7 @@ static void coverNetwork(func::FuncOp network, CoverageResult &result) {
     for (auto &[op, reason] : generator->refusals(ops))
       reasons[op] = std::move(reason);
     // What some devices have only builds nothing by itself.
-    const bool isAnywhere = generator->offersOn(gen::DeviceContext());
+    const bool isAnywhere = generator->offersAnywhere();
     for (auto [i, op] : llvm::enumerate(ops)) {
       isBuilt[i] = isBuilt[i] || (isAnywhere && !reasons.contains(op));
       result.rows[first + i].generators.emplace_back(generator->name().str(),

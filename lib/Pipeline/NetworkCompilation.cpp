@@ -522,7 +522,8 @@ Status NetworkCompilation::explore() {
         *request.maxNodes, places, places == 1 ? "" : "s"));
   if (isEmpty(module))
     return nothingToBuild();
-  if (Refusals refused = explore::coverage(network(), targets.places); !refused.empty())
+  if (Refusals refused = explore::coverage(network(), targets.places);
+      !refused.empty())
     return Failure::refused(std::move(refused));
   settleHomes();
   explore::Goal wanted = goal;

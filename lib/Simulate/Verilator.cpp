@@ -22,7 +22,7 @@ using namespace llvm;
 using namespace rhizome;
 
 namespace {
-constexpr int64_t kShortFrame = 20000; // cycles
+constexpr int64_t kShortFrame = 20000, kLongFrame = 4'000'000; // cycles
 constexpr int64_t kManyFrames = 20, kFewFrames = 12;
 
 double secondsSince(std::chrono::steady_clock::time_point start) {
@@ -467,12 +467,15 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   std::string run = *folder;
   bool measure = options.measure && !options.stallsIn && !options.stallsOut &&
                  options.trace.empty();
+  // Of long frames, one distance takes minutes, too.
+  const bool isOne =
+      options.isSerial || plan.predicted.intervalCycles >= kLongFrame;
   int64_t total = prepared.frames, last = 0;
   if (measure) {
     // Frames in flight at once share memories: as many come before those that
     // are counted and after them.
     last = framesInFlight(plan, node);
-    int64_t counted = options.isSerial ? 2
+    int64_t counted = isOne ? 2
                       : plan.predicted.intervalCycles < kShortFrame
                           ? kManyFrames
                           : kFewFrames;
@@ -489,7 +492,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--frames",     std::to_string(prepared.frames),
       "--total",      std::to_string(total),
       "--last",       std::to_string(last),
-      "--distances",  options.isSerial ? "1" : "8",
+      "--distances",  isOne ? "1" : "8",
       "--batch",      std::to_string(node.batch()),
       "--stalls-in",  std::to_string(options.stallsIn),
       "--stalls-out", std::to_string(options.stallsOut),

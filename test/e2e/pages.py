@@ -188,6 +188,11 @@ def elements(folder):
              D=draw.uniform(-1, 1, (11,) * 3), u=draw.uniform(-1, 1, (11,) * 3))
 
 
+def bytes_only(folder):
+    """A network that a core carries out."""
+    link(folder, "net.onnx", "digits/digits_qdq_int8.onnx")
+
+
 def jets(folder):
     link(folder, "net.onnx", "tiny-digits/tiny_digits_qdq_int8.onnx")
     return ["rhizome compile net.onnx --goal throughput=1000/s -o net.rhz"]
@@ -200,6 +205,7 @@ PREPARED = {
     "docs/howto/look-inside.md": looked_at,
     "docs/howto/measure-accuracy.md": images,
     "docs/howto/clusters.md": digits,
+    "docs/howto/engine.md": bytes_only,
     "docs/howto/measure-resources.md": resources,
     "docs/howto/networks-from-pytorch.md": floats,
     "docs/howto/quantize-a-float-network.md": floats,

@@ -71,7 +71,7 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                   "(a core that carries out programs, with weights in a "
                   "memory); otherwise all")
       ->delimiter(',')
-      ->check(CLI::IsMember(generatorNames()))
+      ->check([](const std::string &text) { return faultOfGenerator(text); })
       ->option_text("LIST")
       ->allow_extra_args(false)
       ->take_all();

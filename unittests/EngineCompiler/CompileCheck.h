@@ -74,12 +74,13 @@ protected:
     return refusals;
   }
 
-  std::string reasonsOf(llvm::ArrayRef<EngineRefusal> refusals) {
-    std::string text;
-    for (const EngineRefusal &refusal : refusals)
-      text += refusal.reason + "\n";
-    return text;
-  }
+  /// Draws a network for each seed, and all options of the compiler: `draw`
+  /// makes the network of a builder whose seed is `first` more. Each is right,
+  /// or all its refusals have one of the reasons; more than one of `most` is
+  /// right.
+  template <typename Draw>
+  void checkNetworks(uint64_t first, uint64_t most,
+                     std::initializer_list<const char *> reasons, Draw draw);
 };
 
 inline NetworkBuilder::Conv randomConv(NetworkBuilder &b, bool isDepthwise) {
@@ -127,5 +128,33 @@ inline std::vector<Core> cores() {
 inline uint64_t runs() {
   const char *text = std::getenv("RHIZOME_ENGINE_NETWORKS");
   return text ? std::strtoull(text, nullptr, 10) : 40;
+}
+
+template <typename Draw>
+void CompileTest::checkNetworks(uint64_t first, uint64_t most,
+                                std::initializer_list<const char *> reasons,
+                                Draw draw) {
+  size_t done = 0;
+  for (uint64_t seed = 0; seed < runs(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Core core = cores()[seed % 5];
+    NetworkBuilder b(context, first + seed);
+    draw(b, core);
+    CompileOptions options;
+    options.keepsInside = b.coin();
+    options.movesLoads = b.coin();
+    options.streams = core.ports == 1 && b.coin();
+    options.memory = {b.draw(1, 60), b.draw(1, 60), double(b.draw(1, 3)),
+                      b.draw(0, 9), b.coin()};
+    const auto refusals = check(b.end(), core, seed, options);
+    done += refusals.empty();
+    for (const EngineRefusal &refusal : refusals)
+      EXPECT_TRUE(llvm::any_of(reasons, [&](const char *reason) {
+        return llvm::StringRef(refusal.reason).contains(reason);
+      })) << refusal.reason;
+    if (HasFailure())
+      return b.func.dump();
+  }
+  EXPECT_GT(done, runs() / most);
 }
 } // namespace rhizome::engine::test

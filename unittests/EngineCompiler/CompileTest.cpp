@@ -10,132 +10,99 @@ using namespace rhizome::engine::test;
 
 namespace {
 TEST_F(CompileTest, ConvolutionsAreTheInterpreters) {
-  size_t done = 0;
-  for (uint64_t seed = 0; seed < runs(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    NetworkBuilder b(context, seed);
+  checkNetworks(0, 2, {"no tile"}, [&](NetworkBuilder &b, const Core &) {
     b.begin({1, b.draw(1, 20), b.draw(1, 20), b.draw(1, 40)}, randomBytes(b));
     b.conv("conv", randomConv(b, b.draw(0, 4) == 0));
     requantize(b, "requantize");
-    CompileOptions options;
-    options.movesLoads = b.coin();
-    options.streams = cores()[seed % 5].ports == 1 && b.coin();
-    auto refusals = check(b.end(), cores()[seed % 5], seed, options);
-    done += refusals.empty();
-    for (const EngineRefusal &refusal : refusals)
-      EXPECT_NE(refusal.reason.find("no tile"), std::string::npos)
-          << refusal.reason;
-    if (HasFailure())
-      return;
-  }
-  EXPECT_GT(done, runs() / 2);
+  });
 }
 
 TEST_F(CompileTest, ChainsAreTheInterpreters) {
-  size_t done = 0;
-  for (uint64_t seed = 0; seed < runs(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    NetworkBuilder b(context, 1000 + seed);
-    b.begin({1, b.draw(4, 16), b.draw(4, 16), b.draw(1, 24)}, randomBytes(b));
-    for (int64_t layer = 0, layers = b.draw(2, 6); layer < layers; ++layer) {
-      const std::string name = "layer" + std::to_string(layer);
-      switch (b.draw(0, 5)) {
-      case 0:
-        b.conv(name, randomConv(b, true));
-        requantize(b, name + "q");
-        break;
-      case 1: {
-        NetworkBuilder::Pool pool;
-        pool.kernel[0] = b.draw(1, std::min<int64_t>(3, b.shape()[1]));
-        pool.kernel[1] = b.draw(1, std::min<int64_t>(3, b.shape()[2]));
-        for (int64_t i = 0; i < 4; ++i)
-          pool.pads[i] = b.draw(0, pool.kernel[i % 2] - 1);
-        b.maxPool(name, pool);
-        break;
-      }
-      case 2: {
-        NetworkBuilder::Pool pool;
-        pool.kernel[0] = b.draw(1, b.shape()[1]);
-        pool.kernel[1] = b.draw(1, b.shape()[2]);
-        b.sumPool(name, pool, b.coin(), false);
-        requantize(b, name + "q");
-        break;
-      }
-      case 3: { // a residual block
-        mlir::Value before = b.value;
-        NetworkBuilder::Conv conv;
-        conv.out = b.shape()[3];
-        conv.kh = conv.kw = 3;
-        for (int64_t &pad : conv.pads)
-          pad = 1;
-        b.conv(name, conv);
-        requantize(b, name + "q");
-        b.add(name + "add", before, b.draw(1, 9000), b.draw(1, 9000));
-        b.requantize(name + "addq", randomBytes(b), true, false);
-        break;
-      }
-      default:
-        b.conv(name, randomConv(b, false));
-        requantize(b, name + "q");
-      }
-    }
-    if (b.coin()) {
-      if (b.shape()[1] * b.shape()[2] > 1)
-        b.flatten();
-      b.dense("dense", b.draw(1, 30));
-      requantize(b, "denseq");
-    }
-    CompileOptions options;
-    options.keepsInside = b.coin();
-    options.streams = cores()[seed % 5].ports == 1 && b.coin();
-    auto refusals = check(b.end(), cores()[seed % 5], seed, options);
-    done += refusals.empty();
-    if (HasFailure())
-      return b.func.dump();
-    for (const EngineRefusal &refusal : refusals)
-      EXPECT_TRUE(llvm::StringRef(refusal.reason).contains("no tile") ||
-                  llvm::StringRef(refusal.reason).contains("ties") ||
-                  llvm::StringRef(refusal.reason).contains("24 bits"))
-          << refusal.reason;
-  }
-  EXPECT_GT(done, runs() / 3);
+  checkNetworks(
+      1000, 3, {"no tile", "ties", "24 bits"},
+      [&](NetworkBuilder &b, const Core &) {
+        b.begin({1, b.draw(4, 16), b.draw(4, 16), b.draw(1, 24)},
+                randomBytes(b));
+        for (int64_t layer = 0, layers = b.draw(2, 6); layer < layers;
+             ++layer) {
+          const std::string name = "layer" + std::to_string(layer);
+          switch (b.draw(0, 5)) {
+          case 0:
+            b.conv(name, randomConv(b, true));
+            requantize(b, name + "q");
+            break;
+          case 1: {
+            NetworkBuilder::Pool pool;
+            pool.kernel[0] = b.draw(1, std::min<int64_t>(3, b.shape()[1]));
+            pool.kernel[1] = b.draw(1, std::min<int64_t>(3, b.shape()[2]));
+            for (int64_t i = 0; i < 4; ++i)
+              pool.pads[i] = b.draw(0, pool.kernel[i % 2] - 1);
+            b.maxPool(name, pool);
+            break;
+          }
+          case 2: {
+            NetworkBuilder::Pool pool;
+            pool.kernel[0] = b.draw(1, b.shape()[1]);
+            pool.kernel[1] = b.draw(1, b.shape()[2]);
+            b.sumPool(name, pool, b.coin(), false);
+            requantize(b, name + "q");
+            break;
+          }
+          case 3: { // a residual block
+            mlir::Value before = b.value;
+            NetworkBuilder::Conv conv;
+            conv.out = b.shape()[3];
+            conv.kh = conv.kw = 3;
+            for (int64_t &pad : conv.pads)
+              pad = 1;
+            b.conv(name, conv);
+            requantize(b, name + "q");
+            b.add(name + "add", before, b.draw(1, 9000), b.draw(1, 9000));
+            b.requantize(name + "addq", randomBytes(b), true, false);
+            break;
+          }
+          default:
+            b.conv(name, randomConv(b, false));
+            requantize(b, name + "q");
+          }
+        }
+        if (b.coin()) {
+          if (b.shape()[1] * b.shape()[2] > 1)
+            b.flatten();
+          b.dense("dense", b.draw(1, 30));
+          requantize(b, "denseq");
+        }
+      });
 }
+
 /// Thresholds of a quantizer, of other ones and of signs.
 TEST_F(CompileTest, ThresholdsAreTheInterpreters) {
-  size_t done = 0;
-  for (uint64_t seed = 0; seed < runs(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    NetworkBuilder b(context, 5000 + seed);
-    b.begin({1, 3, 4, b.draw(1, 20)}, randomBytes(b));
-    NetworkBuilder::Conv conv;
-    conv.out = b.draw(1, 20);
-    conv.bias = b.coin();
-    b.conv("conv", conv);
-    const int64_t count = b.draw(1, 15), channels = b.coin() ? conv.out : 1;
-    std::vector<int64_t> values;
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t first = b.draw(-3000, 1000), apart = b.draw(1, 300);
-      for (int64_t k = 0; k < count; ++k)
-        values.push_back(first + k * apart + (seed % 3 == 0 ? k % 2 : 0));
-    }
-    const int64_t base = b.draw(-4, 4), step = count == 1 ? b.draw(1, 3)
-                                               : b.coin() ? 1
-                                                          : -1;
-    auto out =
-        num::IntType::getForRange(&context, std::min(base, base + step * count),
-                                  std::max(base, base + step * count));
-    auto type = num::IntType::getFull(&context, true, 64);
-    b.value = osa::ThresholdOp::create(
-        b.b, b.loc("threshold"), b.tensor(b.shape(), out), b.value,
-        osa::makeIntAttr(&context, "t", {channels, count}, type, values), base,
-        step);
-    auto refusals = check(b.end(), cores()[seed % 5], seed);
-    done += refusals.empty();
-    for (const EngineRefusal &refusal : refusals)
-      EXPECT_NE(refusal.reason.find("meet its thresholds"), std::string::npos);
-    if (HasFailure())
-      return b.func.dump();
-  }
-  EXPECT_GT(done, runs() / 2);
+  checkNetworks(
+      5000, 2, {"meet its thresholds"}, [&](NetworkBuilder &b, const Core &) {
+        b.begin({1, 3, 4, b.draw(1, 20)}, randomBytes(b));
+        NetworkBuilder::Conv conv;
+        conv.out = b.draw(1, 20);
+        conv.bias = b.coin();
+        b.conv("conv", conv);
+        const int64_t count = b.draw(1, 15), channels = b.coin() ? conv.out : 1;
+        std::vector<int64_t> values;
+        const bool isUneven = b.draw(0, 2) == 0;
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t first = b.draw(-3000, 1000), apart = b.draw(1, 300);
+          for (int64_t k = 0; k < count; ++k)
+            values.push_back(first + k * apart + (isUneven ? k % 2 : 0));
+        }
+        const int64_t base = b.draw(-4, 4), step = count == 1 ? b.draw(1, 3)
+                                                   : b.coin() ? 1
+                                                              : -1;
+        auto out = num::IntType::getForRange(
+            &context, std::min(base, base + step * count),
+            std::max(base, base + step * count));
+        auto type = num::IntType::getFull(&context, true, 64);
+        b.value = osa::ThresholdOp::create(
+            b.b, b.loc("threshold"), b.tensor(b.shape(), out), b.value,
+            osa::makeIntAttr(&context, "t", {channels, count}, type, values),
+            base, step);
+      });
 }
 } // namespace

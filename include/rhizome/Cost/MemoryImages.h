@@ -31,6 +31,9 @@ public:
   MemoryImage(int64_t width, int64_t depth)
       : width(width), depth(depth), words((width + 63) / 64 * depth, 0) {}
 
+  /// These bytes one after another, lowest first, in whole words.
+  static MemoryImage ofBytes(int64_t width, const std::vector<int8_t> &bytes);
+
   /// Places the low `bits` of `value` at bit `low` of word `word`.
   void set(int64_t word, int64_t low, int64_t bits, int64_t value);
   /// `bits` of word `word` from bit `low` on, at most 64; bits above the

@@ -57,7 +57,6 @@ struct Goal {
 std::optional<Goal> parseGoal(llvm::StringRef text,
                               std::string *fault = nullptr);
 
-
 /// A device that may be used.
 struct ClusterPlace {
   std::string device; ///< equal ones have equal contexts except budgets

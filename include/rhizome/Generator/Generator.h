@@ -70,6 +70,8 @@ public:
   virtual llvm::StringRef name() const = 0;
   /// Whether it builds anything on such a device.
   virtual bool offersOn(const DeviceContext &) const { return true; }
+  /// Whether it builds something on every device, then all that it covers.
+  bool offersAnywhere() const { return offersOn(DeviceContext()); }
   /// Regions of several of these operations, a network's hardware operations in
   /// its order, that it would build as one. Single operations are always
   /// asked about and need not be listed.
@@ -88,6 +90,10 @@ public:
   offers(const Region &region,
          llvm::ArrayRef<std::optional<BeatFormat>> upstream,
          const DeviceContext &device) const = 0;
+  /// Why there are none, to follow its name: "needs …".
+  virtual std::string whyNone(const Region &, const DeviceContext &) const {
+    return "offers nothing for it";
+  }
   /// The same offers with their figures, and not yet with what complete() adds:
   /// formats, units, keys and summaries. For generators with so many offers
   /// that most are never looked at again.

@@ -22,8 +22,8 @@ namespace rhizome::pipeline {
 /// between.
 std::string faultOfGoal(llvm::StringRef text);
 
-/// Those that --generators may name.
-std::vector<std::string> generatorNames();
+/// What is wrong with a generator's name, or "".
+std::string faultOfGenerator(llvm::StringRef name);
 
 struct CompileRequest : planbuild::TargetChoice {
   model::ModelRequest model;

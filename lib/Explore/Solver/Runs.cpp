@@ -255,9 +255,9 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
     }
   // Those on shared units take no places of the others, nor do regions, whose
   // first parts have the cost of all.
-  enum Class : uint8_t { Own, Shared, Of, kClasses };
+  enum Class : uint8_t { Own, Shared, Region, kClasses };
   auto classOf = [&](int c) {
-    return all[c].region >= 0 ? Of : all[c].unit >= 0 ? Shared : Own;
+    return all[c].region >= 0 ? Region : all[c].unit >= 0 ? Shared : Own;
   };
   std::array<size_t, kClasses> count{};
   std::vector<int> order(quick.size());
@@ -278,7 +278,7 @@ const std::vector<int> &Candidates::of(int kind, int64_t interval, int stage) {
     }
   };
   if (quick.size() > limits.choices)
-    for (Class one : {Own, Shared, Of})
+    for (Class one : {Own, Shared, Region})
       for (size_t p = 0; p < kPrices; ++p) {
         int least = -1;
         for (int i = 0; i < int(quick.size()); ++i)

@@ -18,7 +18,7 @@ namespace {
 /// the next frame: what the program's cycles leave out.
 constexpr int64_t kAround = 4;
 
-/// The cores of the data folder, those for tests apart.
+/// The cores of the data folder, those for tests apart, the smallest first.
 const std::vector<engine::Core> &cores() {
   static const std::vector<engine::Core> cores = [] {
     std::vector<engine::Core> all;
@@ -28,6 +28,9 @@ const std::vector<engine::Core> &cores() {
       llvm::consumeError(listed.takeError());
     llvm::erase_if(all, [](const engine::Core &core) {
       return core.in < 16; // for tests
+    });
+    llvm::stable_sort(all, [](const engine::Core &a, const engine::Core &b) {
+      return a.in * a.out < b.in * b.out;
     });
     return all;
   }();
@@ -89,12 +92,17 @@ Actor unitOf(const engine::Core &core, const DeviceContext &device,
   return unit;
 }
 
-bool fits(const Actor &unit, const DeviceContext &device) {
+/// What a device has too little of for a unit, "160 dsp, 100 are there"; "" if
+/// it fits.
+std::string lackingFor(const Actor &unit, const DeviceContext &device) {
   const Resources need = costOf(unit, device.cost);
   for (size_t kind = 0; kind < kResourceNames.size(); ++kind)
-    if (need.amount[kind] > available(device.budget, kind))
-      return false;
-  return true;
+    if (const double there = available(device.budget, kind);
+        need.amount[kind] > there)
+      return std::to_string(int64_t(std::ceil(need.amount[kind]))) + " " +
+             kResourceNames[kind] + ", " + std::to_string(int64_t(there)) +
+             " are there";
+  return "";
 }
 
 /// The core of a unit, as its program names it.
@@ -151,9 +159,9 @@ public:
   }
 
   std::vector<Region> regions(ArrayRef<Operation *> ops) const override {
-    if (llvm::none_of(ops, isCarriedOut))
+    if (cores().empty() || llvm::none_of(ops, isCarriedOut))
       return {};
-    return engineRuns(ops);
+    return engineRuns(ops, cores().front());
   }
 
   std::optional<std::string> coverage(const Region &region) const override {
@@ -169,7 +177,25 @@ public:
 
   std::vector<std::pair<Operation *, std::string>>
   refusals(ArrayRef<Operation *> ops) const override {
-    return engineRefusals(ops);
+    std::vector<std::pair<Operation *, std::string>> refused;
+    if (!cores().empty())
+      return engineRefusals(ops, cores().front());
+    for (Operation *op : ops)
+      refused.emplace_back(op, "has no core in the data folder");
+    return refused;
+  }
+
+  std::string whyNone(const Region &,
+                      const DeviceContext &device) const override {
+    for (const Memory &memory : device.memories)
+      for (const engine::Core &named : cores())
+        if (auto core = coreFor(named, memory.portBitsAt(device.clockMhz))) {
+          const std::string lacking =
+              lackingFor(unitOf(*core, device, device.hasUltra()), device);
+          return lacking.empty() ? "has no program for it on a core that fits"
+                                 : "needs " + lacking;
+        }
+    return "has no core with words as wide as a beat of the memory";
   }
 
   std::vector<Offer> offers(const Region &region,
@@ -193,7 +219,8 @@ public:
           continue;
         Question question{&memory, &named, *core, {}, nullptr};
         for (int isUltra = 0; isUltra <= int(device.hasUltra()); ++isUltra)
-          if (Actor unit = unitOf(*core, device, isUltra); fits(unit, device)) {
+          if (Actor unit = unitOf(*core, device, isUltra);
+              lackingFor(unit, device).empty()) {
             setMemory(unit, memory, device.clockMhz);
             question.units.push_back(std::move(unit));
           }
@@ -218,22 +245,10 @@ public:
     const engine::Core core = coreOf(unit);
     auto network = engineProgram(region, core, memoryOf(unit));
     assert(network && "it was offered");
-    const int64_t bytes = unit.get("segment"), bits = core.port_bits;
-    MemoryImage image(bits, bytes * 8 / bits);
-    for (const engine::Segment &segment : network->segments) {
-      const int64_t first = segment.address * core.in;
-      for (int64_t i = 0; i < int64_t(segment.bytes.size()); i += 8) {
-        uint64_t value = 0;
-        for (int64_t k =
-                 std::min<int64_t>(8, int64_t(segment.bytes.size()) - i);
-             k-- > 0;)
-          value = value << 8 | uint8_t(segment.bytes[size_t(i + k)]);
-        const int64_t bit = 8 * (first + i);
-        image.set(bit / bits, bit % bits, std::min<int64_t>(64, bits),
-                  int64_t(value));
-      }
-    }
-    images[unit.name] = std::move(image);
+    std::vector<int8_t> bytes(size_t(unit.get("segment")));
+    for (const engine::Segment &segment : network->segments)
+      llvm::copy(segment.bytes, bytes.begin() + segment.address * core.in);
+    images[unit.name] = MemoryImage::ofBytes(core.port_bits, bytes);
     unit.memories[0].segment = unit.name;
   }
 

@@ -143,15 +143,7 @@ struct Runs {
   std::map<size_t, std::string> reasons; ///< of what is refused
 };
 
-Runs runsOf(ArrayRef<Operation *> ops) {
-  engine::Core any;
-  any.in = any.out = 16;
-  any.words = 16384;
-  any.banks = 8;
-  any.entries = 512;
-  any.sum_bits = 27;
-  any.ports = 1;
-  any.port_bits = 128;
+Runs runsOf(ArrayRef<Operation *> ops, const engine::Core &any) {
   Runs runs;
   auto &ranges = runs.ranges;
   for (const engine::EngineRefusal &refusal :
@@ -159,38 +151,31 @@ Runs runsOf(ArrayRef<Operation *> ops) {
     if (auto at = llvm::find(ops, refusal.op); at != ops.end())
       runs.reasons.try_emplace(size_t(at - ops.begin()), refusal.reason);
   const std::vector<bool> cuts = cutsOf(ops);
-  std::optional<size_t> begin; // of the run so far
-  size_t last = 0;             // the place of the last cut
-  bool isGood = true;          // what follows it
+  size_t last = 0;    // the place of the last cut
+  bool isGood = true; // what follows it
   for (size_t i = 0; i <= ops.size(); ++i) {
     if (cuts[i]) {
       if (isGood && i > last && cuts[last]) {
-        if (!begin)
-          begin = last;
-        if (!ranges.empty() && ranges.back().second == last &&
-            ranges.back().first == *begin)
+        if (!ranges.empty() && ranges.back().second == last)
           ranges.back().second = i;
         else
-          ranges.emplace_back(*begin, i);
-      } else {
-        begin.reset();
+          ranges.emplace_back(last, i);
       }
       last = i;
       isGood = true;
     }
-    if (runs.reasons.count(i))
-      isGood = false;
+    isGood = isGood && !runs.reasons.count(i);
   }
   return runs;
 }
 
-Runs knownRunsOf(ArrayRef<Operation *> ops) {
+Runs knownRunsOf(ArrayRef<Operation *> ops, const engine::Core &any) {
   static Recent<Runs> known;
   if (ops.empty() || !isa<func::FuncOp>(ops.front()->getParentOp()))
     return {};
   auto function = cast<func::FuncOp>(ops.front()->getParentOp());
   return known.of(std::to_string(ops.size()) + ' ' + fingerprintOf(function),
-                  [&] { return runsOf(ops); });
+                  [&] { return runsOf(ops, any); });
 }
 } // namespace
 
@@ -216,9 +201,10 @@ engineProgram(const Region &region, const engine::Core &core,
   });
 }
 
-std::vector<Region> engineRuns(ArrayRef<Operation *> ops) {
+std::vector<Region> engineRuns(ArrayRef<Operation *> ops,
+                               const engine::Core &any) {
   std::vector<Region> runs;
-  for (auto [begin, end] : knownRunsOf(ops).ranges) {
+  for (auto [begin, end] : knownRunsOf(ops, any).ranges) {
     // A run's input has one reader.
     for (; begin < end; ++begin) {
       Region run(ops.slice(begin, end - begin));
@@ -233,11 +219,11 @@ std::vector<Region> engineRuns(ArrayRef<Operation *> ops) {
 }
 
 std::vector<std::pair<Operation *, std::string>>
-engineRefusals(ArrayRef<Operation *> ops) {
+engineRefusals(ArrayRef<Operation *> ops, const engine::Core &any) {
   llvm::SmallPtrSet<Operation *, 16> inRuns;
-  for (const Region &run : engineRuns(ops))
+  for (const Region &run : engineRuns(ops, any))
     inRuns.insert(run.ops().begin(), run.ops().end());
-  const Runs runs = knownRunsOf(ops);
+  const Runs runs = knownRunsOf(ops, any);
   std::vector<std::pair<Operation *, std::string>> refused;
   for (auto [i, op] : llvm::enumerate(ops))
     if (auto reason = runs.reasons.find(i); reason != runs.reasons.end())

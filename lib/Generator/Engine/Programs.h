@@ -15,10 +15,11 @@ engineProgram(const Region &region, const engine::Core &core,
 
 /// Runs of these operations, a network's in its order, that are as long as they
 /// can be: one tensor enters a run and one leaves it, and nothing in it is
-/// refused by every core.
-std::vector<Region> engineRuns(llvm::ArrayRef<mlir::Operation *> ops);
+/// refused. What is refused is the same for every core.
+std::vector<Region> engineRuns(llvm::ArrayRef<mlir::Operation *> ops,
+                               const engine::Core &any);
 
 /// Those of a network's operations that are in no run, and why.
 std::vector<std::pair<mlir::Operation *, std::string>>
-engineRefusals(llvm::ArrayRef<mlir::Operation *> ops);
+engineRefusals(llvm::ArrayRef<mlir::Operation *> ops, const engine::Core &any);
 } // namespace rhizome::gen

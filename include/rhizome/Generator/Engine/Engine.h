@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The `engine` generator: a run of operations as a program of a core
-// (rhizome/Engine), whose weights lie in a memory. The hardware is the same
-// whatever the network.
+// (rhizome/Engine), whose weights lie in a memory.
 #pragma once
 
 #include "rhizome/Generator/Generator.h"
