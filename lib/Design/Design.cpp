@@ -359,7 +359,8 @@ private:
     Location loc = region.front()->getLoc();
     for (Body::Unit &unit : offer.body.units) {
       Actor &actor = unit.actor;
-      actor.name = uniqueName(loc, actor.name);
+      actor.name = offer.isProgrammed ? names.unique(actor.name)
+                                      : uniqueName(loc, actor.name);
       if (actor.kind().isGenerated())
         actor.ownModule =
             std::string("rhz_") + actor.kind().name + "_" + actor.name;

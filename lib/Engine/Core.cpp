@@ -22,6 +22,22 @@ uint32_t Core::hash() const {
          uint8_t(digest[2]) << 8 | uint8_t(digest[3]);
 }
 
+Core engine::coreOf(const unit::Engine &p) {
+  Core core;
+  core.in = p.In;
+  core.out = p.Out;
+  core.words = p.Words;
+  core.banks = p.Banks;
+  core.entries = p.Entries;
+  core.sum_bits = p.SumBits;
+  core.queue = p.Queue;
+  core.depth = p.Waiting;
+  core.tokens = p.Tokens;
+  core.ports = 1;
+  core.port_bits = p.DataWidth;
+  return core;
+}
+
 Error engine::check(const Parameters &core) {
   for (const ParameterInfo &parameter : parameters())
     if (int64_t value = core.*parameter.member;

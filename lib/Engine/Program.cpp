@@ -121,3 +121,19 @@ Expected<Program> engine::fromBytes(ArrayRef<uint8_t> bytes) {
                              program.instructions.size());
   return program;
 }
+
+Expected<Program> engine::fromMemory(ArrayRef<uint8_t> memory) {
+  if (memory.size() < kInstructionBytes)
+    return fromBytes(memory);
+  Expected<Instruction> head = decode(memory.take_front(kInstructionBytes));
+  size_t count = 1;
+  if (!head)
+    return head.takeError();
+  if (head->opcode == Opcode::Head)
+    count += size_t(head->as<isa::Head>().instructions);
+  if (count > memory.size() / kInstructionBytes)
+    return createStringError("the head says %zu instructions, and the memory "
+                             "ends before them",
+                             count - 1);
+  return fromBytes(memory.take_front(count * kInstructionBytes));
+}

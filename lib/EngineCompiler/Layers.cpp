@@ -395,8 +395,8 @@ void Lowering::visit(osa::ThresholdOp op) {
                     });
     });
   }
-  if (sums.kind != Meaning::Sums)
-    return refuse(op, "it is no function of a layer's sums");
+  if (sums.kind == Meaning::Addition)
+    return addSteps(op, sums, *tensor, thresholds, size_t(shape[0]));
   auto lanesOf = [&](const Meaning &from) {
     std::vector<Staircase> staircases;
     for (size_t c = 0; c < from.rest.size(); ++c) {
@@ -507,7 +507,8 @@ void Lowering::visit(osa::ScaledAddOp op) {
   meaning.leftFactor = int64_t(op.getLhsMultiplier());
   meaning.rightFactor = int64_t(op.getRhsMultiplier());
   if (op.getOutput().hasOneUse() &&
-      llvm::isa<osa::RequantizeOp>(*op.getOutput().user_begin())) {
+      llvm::isa<osa::RequantizeOp, osa::ThresholdOp>(
+          *op.getOutput().user_begin())) {
     meanings[op.getOutput()] = std::move(meaning);
     return;
   }
@@ -515,15 +516,13 @@ void Lowering::visit(osa::ScaledAddOp op) {
 }
 
 /// clamp(((left · leftFactor + right · rightFactor) · multiplier + offset) >>
-/// shift), in the layer that makes an operand if nothing else needs it.
+/// shift).
 void Lowering::add(Operation *op, Value result, const Meaning &sum,
                    ArrayRef<int64_t> multiplier, ArrayRef<int64_t> offset,
                    int64_t shift, bool tiesEven) {
   auto tensor = tensorOf(result, osa::nodeName(op));
   if (!tensor)
     return refuse(op, "its result needs more than 8 bits");
-  if (tiesEven)
-    return refuse(op, "the engine's addition rounds no ties to even");
   const ByteTensor &left = net.tensors[size_t(sum.left)],
                    &right = net.tensors[size_t(sum.right)];
   std::vector<Sum> sums;
@@ -535,40 +534,107 @@ void Lowering::add(Operation *op, Value result, const Meaning &sum,
                   (__int128(tensor->bias) << shift);
     sums.push_back(one);
   }
-  auto lanes = additionOf(sums);
-  if (!lanes)
+  std::vector<Addition> made;
+  if (auto same = tiesEven ? std::nullopt : additionOf(sums)) {
+    made.push_back({std::move(*same), tensor->least(), tensor->most()});
+  } else { // others may make the same bytes
+    std::vector<Addends> addends;
+    std::vector<Staircase> staircases;
+    for (const Sum &one : sums) {
+      addends.push_back(addendsOf(sum, int64_t(one.left), int64_t(one.right)));
+      auto stairs =
+          stepsOf(one, addends.back(), tensor->least(), tensor->most(),
+                  tiesEven ? std::optional(tensor->bias) : std::nullopt);
+      if (!stairs)
+        break;
+      staircases.push_back(std::move(*stairs));
+    }
+    if (staircases.size() == sums.size())
+      made = additionsOf(addends, staircases);
+  }
+  finishAddition(op, result, sum, *tensor, made);
+}
+
+Addends Lowering::addendsOf(const Meaning &sum, int64_t leftFactor,
+                            int64_t rightFactor) {
+  const ByteTensor &left = tensor(sum.left), &right = tensor(sum.right);
+  return {leftFactor,  rightFactor,   left.least(),
+          left.most(), right.least(), right.most()};
+}
+
+/// Thresholds of an addition, of one channel or of all.
+void Lowering::addSteps(osa::ThresholdOp op, const Meaning &sum,
+                        const ByteTensor &made, ArrayRef<int64_t> thresholds,
+                        size_t channels) {
+  const int64_t step = int64_t(op.getStep());
+  if (step < 0)
+    return refuse(op, "the engine's addition has no steps down");
+  const Addends addends = addendsOf(sum, sum.leftFactor, sum.rightFactor);
+  auto ends = [](int64_t factor, int64_t least, int64_t most) {
+    return std::minmax({factor * least, factor * most});
+  };
+  const auto a = ends(addends.left, addends.leastA, addends.mostA),
+             b = ends(addends.right, addends.leastB, addends.mostB);
+  Meaning sums;
+  sums.least = {a.first + b.first};
+  sums.most = {a.second + b.second};
+  sums.rest = {addends.left * tensor(sum.left).bias +
+               addends.right * tensor(sum.right).bias};
+  std::vector<Staircase> staircases;
+  const size_t each = thresholds.size() / channels;
+  for (size_t c = 0; c < channels; ++c)
+    staircases.push_back(staircaseOf(thresholds.slice(c * each, each), sums, 0,
+                                     int64_t(op.getBase()), step, made));
+  finishAddition(
+      op, op.getOutput(), sum, made,
+      additionsOf(std::vector<Addends>(channels, addends), staircases));
+}
+
+/// Additions with these constants, in the layer that makes an operand if
+/// nothing else needs it.
+void Lowering::finishAddition(Operation *op, Value result, const Meaning &sum,
+                              ByteTensor made, ArrayRef<Addition> additions) {
+  if (additions.empty())
     return refuse(op, "no multipliers of 24 bits and offset of 47 do what it "
                       "does");
   Step step{Step::Add};
-  step.shift = lanes->shift;
-  step.low = tensor->least();
-  step.high = tensor->most();
-  step.lanes = std::move(lanes->lanes);
-  const int fused = fusedInto(op, sum);
-  if (fused < 0) {
+  int own = fusedInto(op, sum);
+  if (own < 0) {
     Layer &layer = addLayer(Layer::Map, op, sum.left);
+    own = int(net.layers.size()) - 1;
     step.a = step.b = Step::Input;
     if (sum.right != sum.left) {
       step.b = Step::Other;
       layer.other = sum.right;
     }
-    layer.steps.push_back(std::move(step));
-    tensor->producer = int(net.layers.size()) - 1;
-    layer.output = addTensor(result, *tensor);
-    return;
+  } else {
+    Layer &layer = net.layers[size_t(own)];
+    const int temporary = layer.temporaries++;
+    layer.steps.back().to = temporary;
+    const bool isLeft = layer.output == sum.left;
+    (isLeft ? step.a : step.b) = Step::Temporary;
+    (isLeft ? step.aTemporary : step.bTemporary) = temporary;
+    (isLeft ? step.b : step.a) = Step::Other;
+    layer.other = isLeft ? sum.right : sum.left;
+    net.tensors[size_t(layer.output)].producer = -1; // none any more
   }
-  Layer &layer = net.layers[size_t(fused)];
-  const int temporary = layer.temporaries++;
-  layer.steps.back().to = temporary;
-  const bool isLeft = layer.output == sum.left;
-  (isLeft ? step.a : step.b) = Step::Temporary;
-  (isLeft ? step.aTemporary : step.bTemporary) = temporary;
-  (isLeft ? step.b : step.a) = Step::Other;
-  layer.other = isLeft ? sum.right : sum.left;
-  layer.steps.push_back(std::move(step));
-  net.tensors[size_t(layer.output)].producer = -1; // none any more
-  tensor->producer = fused;
-  layer.output = addTensor(result, *tensor);
+  Layer &layer = net.layers[size_t(own)];
+  for (auto [i, addition] : enumerate(additions)) {
+    const bool isLast = i + 1 == additions.size();
+    if (isLast && i > 0) {
+      step.a = step.b = Step::Temporary;
+      step.aTemporary = layer.temporaries - 2;
+      step.bTemporary = layer.temporaries - 1;
+    }
+    step.to = isLast ? -1 : layer.temporaries++;
+    step.shift = addition.lanes.shift;
+    step.low = addition.low;
+    step.high = addition.high;
+    step.lanes = addition.lanes.lanes;
+    layer.steps.push_back(step);
+  }
+  made.producer = own;
+  layer.output = addTensor(result, made);
 }
 
 /// The layer that makes one operand of an addition for nothing else, after

@@ -78,6 +78,12 @@ private:
   void add(Op *op, mlir::Value result, const Meaning &sum,
            llvm::ArrayRef<int64_t> multiplier, llvm::ArrayRef<int64_t> offset,
            int64_t shift, bool tiesEven);
+  void addSteps(osa::ThresholdOp op, const Meaning &sum, const ByteTensor &made,
+                llvm::ArrayRef<int64_t> thresholds, size_t channels);
+  Addends addendsOf(const Meaning &sum, int64_t leftFactor,
+                    int64_t rightFactor);
+  void finishAddition(Op *op, mlir::Value result, const Meaning &sum,
+                      ByteTensor made, llvm::ArrayRef<Addition> additions);
   int fusedInto(Op *op, const Meaning &sum);
   void visit(osa::MaxPoolOp op);
   void visit(osa::TableOp op);

@@ -60,4 +60,31 @@ struct Sum {
 /// Constants of `add` that do the same; nothing if there are none of 24 and 47
 /// bits.
 std::optional<Lanes> additionOf(llvm::ArrayRef<Sum> sums);
+
+/// Of the sums a · left + b · right of a staircase: the bytes that there are.
+struct Addends {
+  int64_t left, right;
+  int64_t leastA, mostA, leastB, mostB;
+};
+
+/// An `add` with the bounds of its bytes.
+struct Addition {
+  Lanes lanes;
+  int64_t low, high;
+};
+
+/// What meets staircases that rise, of as many addends and with the same
+/// bounds: one addition, or three of which the third adds what the others make.
+/// With ties to even no single one may do, but steps to even and to odd bytes
+/// are each as far apart. None if there are none.
+std::vector<Addition> additionsOf(llvm::ArrayRef<Addends> addends,
+                                  llvm::ArrayRef<Staircase> staircases);
+
+/// What an addition makes of bytes within these ranges, as a staircase of
+/// a · left + b · right; nothing if sums do not fit 62 bits. With `ties`,
+/// (a · left + b · right + offset) / 2^shift that is whole is a tie, and
+/// becomes one less where it and `ties` are odd together.
+std::optional<Staircase> stepsOf(const Sum &sum, const Addends &addends,
+                                 int64_t low, int64_t high,
+                                 std::optional<int64_t> ties);
 } // namespace rhizome::engine

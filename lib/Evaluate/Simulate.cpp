@@ -7,6 +7,7 @@
 #include "rhizome/Model/Golden.h"
 #include "rhizome/Model/Model.h"
 #include "rhizome/Simulate/Cluster.h"
+#include "rhizome/Simulate/Core.h"
 #include "rhizome/Support/Data.h"
 #include "rhizome/Support/Failures.h"
 #include "rhizome/Support/Tools.h"
@@ -194,9 +195,18 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
       return runCluster(request, *package, **model, codes, result);
     return runHardware(request, *package, codes, result);
   };
-  if (Error error = request.level == Level::Functional
-                        ? got.run(compiled(**model))
-                        : got.runDesign(design, want.networkInputs()))
+  // A core's program is run as the package has it.
+  Expected<PlannedCore> core = coreOf(plan);
+  if (!core)
+    consumeError(core.takeError());
+  auto programmed = [&](const Frames &codes) {
+    return runCore(*package, *core, codes);
+  };
+  const bool isFunctional = request.level == Level::Functional;
+  if (Error error =
+          isFunctional && core ? got.runDesign(programmed, want.networkInputs())
+          : isFunctional       ? got.run(compiled(**model))
+                               : got.runDesign(design, want.networkInputs()))
     return error;
   compare(got.networkOutputs(), want.networkOutputs(), **model, result);
   if (request.inputs.empty())

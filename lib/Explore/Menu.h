@@ -14,9 +14,6 @@ using gen::rootOf;
 /// Whether hardware computes it.
 bool isHardware(mlir::Operation &op);
 
-/// The operations that hardware computes in a network, in its order.
-std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
-
 using gen::OfferCache;
 
 /// Offers for every region on every kind of device, and the resulting

@@ -99,6 +99,7 @@ private:
   std::optional<explore::Result> built;
   bool isDetached = false;
   std::optional<Plan> plan;
+  std::optional<Plan> core; ///< of --core
   CompileResult result;
 
   Status failed(Failure::Kind kind, llvm::Error error);

@@ -180,11 +180,7 @@ std::string pipeline::faultOfGenerator(llvm::StringRef name) {
 
 /// A row for each operation of the FPGA.
 static void coverNetwork(func::FuncOp network, CoverageResult &result) {
-  std::vector<Operation *> ops;
-  for (Operation &op : network.getBody().front())
-    if (!op.hasTrait<OpTrait::IsTerminator>() && op.getNumOperands() > 0 &&
-        !isa<osa::ReshapeOp>(op))
-      ops.push_back(&op);
+  const std::vector<Operation *> ops = explore::hardwareOf(network);
   const size_t first = result.rows.size();
   std::vector<bool> isBuilt(ops.size(), false);
   for (Operation *op : ops) {

@@ -5,6 +5,7 @@
 #include "Analyze.h"
 #include "Compilation.h"
 #include "Constraints.h"
+#include "Core.h"
 #include "Settings.h"
 #include "mlir/IR/Verifier.h"
 #include "rhizome/Dialect/Osa/Osa.h"
@@ -78,6 +79,12 @@ Status NetworkCompilation::begin() {
   if (!request.constraints.empty())
     if (llvm::Error error = applyConstraints(request, result.notes))
       return failed(Failure::Kind::Input, std::move(error));
+  if (!request.core.empty()) {
+    Result<Plan> found = aimAtCore(request);
+    if (!found)
+      return found.failure();
+    core = std::move(*found);
+  }
   result.hasGoal = !request.goal.empty();
   if (request.samples.files.empty() && request.model.calibration)
     request.samples = {{request.model.calibration->data}, "--calibration"};
@@ -541,6 +548,8 @@ Status NetworkCompilation::explore() {
       return failed(Failure::Kind::Input, read.takeError());
     steering = std::move(*read);
   }
+  if (core)
+    steering = steeringFor(*core, network());
   if (llvm::Error error = addHomes(request.weights, steering))
     return failed(Failure::Kind::Input, std::move(error));
   if (llvm::Error error = addFifos(request.fifos, steering))
@@ -556,8 +565,9 @@ Status NetworkCompilation::explore() {
     return Failure(Failure::Kind::Internal,
                    "exploration fails: " + diagnostics.take());
   if (!found->refused.empty())
-    return Failure(Failure::Kind::Unsupported,
-                   asPlanOfAnother(request, network(), found->refused));
+    return core ? noProgram(request, *core)
+                : Failure(Failure::Kind::Unsupported,
+                          asPlanOfAnother(request, network(), found->refused));
   if (llvm::Error error = checkFifos(steering, *found))
     return failed(Failure::Kind::Input, std::move(error));
   result.exploreSeconds =
@@ -568,6 +578,9 @@ Status NetworkCompilation::explore() {
     return placed;
   request.goal = goalText;
   finishPlan();
+  if (core)
+    if (Status same = checkCore(request, *core, *plan); !same)
+      return same;
   notePlan();
   result.cause = built->limit;
   result.limit = describe(result.cause);

@@ -49,6 +49,7 @@ static constexpr OptionPhase kOptions[] = {
     {"--plan", Phase::Explore, Of::Both},
     {"--accept-nearest", Phase::Explore},
     {"--generators", Phase::Explore},
+    {"--core", Phase::Explore},
     {"--weights", Phase::Explore},
     {"--fifos", Phase::Explore},
     {"--state-home", Phase::Explore},
@@ -177,6 +178,7 @@ void pipeline::recordSettings(ModuleOp module, const CompileRequest &request,
       list.set("max_nodes", b.getI64IntegerAttr(*request.maxNodes));
     list.flag("accept_nearest", request.acceptNearest);
     list.texts("generators", request.generators);
+    list.text("core", request.core);
     list.texts("weights", request.weights);
     list.texts("fifos", request.fifos);
     if (request.stateHome != "auto")
@@ -392,6 +394,8 @@ static bool readSetting(Reader &reader, NamedAttribute entry,
     return reader.flag(entry, request.hideStates);
   if (name == "state_home")
     return text(request.isGiven("--state-home"), request.stateHome);
+  if (name == "core")
+    return text(moved || request.isGiven("--core"), request.core);
   if (name == "generators")
     return texts(request.isGiven("--generators"), request.generators);
   if (name == "weights")

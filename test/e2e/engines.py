@@ -162,3 +162,74 @@ def package(suite, name, device, clock):
                             "-o", suite.work / "no.rhz")
         suite.check(refused.status == 1 and re.search(why, refused.err),
                     f"{label}: {why}", refused.command)
+
+
+def shared_core(suite):
+    """Two networks on one core: the second one is only segments. They are what a
+    functional simulation runs, and what is wrong with them is said."""
+    suite.tool("verilator")
+    first, second = suite.work / "first.rhz", suite.work / "second.rhz"
+    made = suite.run("compile", weights.kinds(suite), "--device", "xc7z020",
+                     "--generators", "engine", "-o", first)
+    suite.check(made.status == 0, "a package of a core", made.command)
+
+    def on_core(model, output, core=first):
+        return suite.run("compile", model, "--core", core, "-o", output)
+
+    other = on_core(weights.kinds(suite, 40), second)
+    if not suite.check(other.status == 0, "another network on this core"
+                       + (f": {other.message}" if other.status else ""), other.command):
+        return
+    files = [path.relative_to(first) for path in (first / "nodes/node0/rtl").rglob("*")]
+    suite.check(files and all(filecmp.cmp(first / file, second / file, shallow=False)
+                              for file in files if (first / file).is_file()),
+                f"the same RTL, {len(files)} files")
+    for package in (first, second):
+        run = suite.run("simulate", package, "--level", "functional", "-n", "200")
+        suite.check(run.status == 0 and "200 frames, 0 mismatches" in run.out,
+                    f"{package.name}: its segments give the interpreter's results",
+                    run.command)
+    weights.simulated(suite, second, "the second network", "--stalls-in", "30")
+
+    # It is the segments that run.
+    held = next(path for path in (second / "segments/node0").iterdir()
+                if path.stat().st_size > 4096)
+    program = held.read_bytes()
+
+    def altered(change, wanted, label):
+        data = bytearray(program)
+        change(data)
+        held.write_bytes(bytes(data))
+        run = suite.run("simulate", second, "--level", "functional", "-n", "4",
+                        "--accept-changes")
+        suite.check(run.status == 1 and re.search(wanted, run.out + run.err),
+                    f"{label}: {wanted}", run.command)
+        held.write_bytes(program)
+
+    def weight(data):
+        for at in range(len(data) // 2, len(data), 7):
+            data[at] ^= 0x40
+
+    altered(weight, "[1-9][0-9]* mismatches", "other weights")
+    altered(lambda data: data.__setitem__(0, data[0] ^ 1), "remedy|error: the program",
+            "no head")
+    altered(lambda data: data.__setitem__(slice(32, 64), b"\xff" * 32),
+            "error: the program of .* instruction 1", "no instruction")
+    refused = suite.run("simulate", second, "--level", "functional")
+    suite.check(refused.status == 0, "as it was, it is right again", refused.command)
+
+    # What a core cannot run.
+    for model, core, wanted in (
+            (ROOT / "examples/tiny-digits/tiny_digits_qdq_int8.onnx", first,
+             "FrameElements of 's_axis_0' is 300, this network needs 64"),
+            (weights.kinds(suite, 2800), first, "within the 1 MiB that it has"),
+            (weights.kinds(suite), suite.work / "units.rhz",
+             "has no core that carries out programs"),
+            (weights.kinds(suite), suite.work / "none.rhz", "none.rhz")):
+        if core.name == "units.rhz" and not core.exists():
+            suite.run("compile", ROOT / "examples/digits/digits_qdq_int8.onnx",
+                      "--device", "xczu3eg", "-o", core)
+        refused = on_core(model, suite.work / "no.rhz", core)
+        suite.check(refused.status != 0 and wanted in refused.err
+                    and not (suite.work / "no.rhz").exists(),
+                    f"refused: {wanted}", f"{refused.command}: {refused.err}")

@@ -26,9 +26,9 @@ def options_of(package):
             for o in n["operations"]}, plan
 
 
-def kinds(suite):
+def kinds(suite, width=20):
     """A network with every kind of layer that has weights: a convolution, one in
-    groups, a depthwise one, a pointwise one, a dense layer."""
+    groups, a depthwise one, a pointwise one with `width` channels, a dense layer."""
     onnxkit = framework.needed("onnxkit")
     b = onnxkit.Builder()
     x = b.quantized(b.input([1, 3, 10, 10]), 0.25)
@@ -43,11 +43,11 @@ def kinds(suite):
     x = layer(x, 8, 3, 3)
     x = layer(x, 12, 8, 3, group=2, pad=1)
     x = layer(x, 12, 12, 3, group=12)
-    x = layer(x, 20, 12, 1)
+    x = layer(x, width, 12, 1)
     x = b.node("Flatten", x)
-    x = b.node("Gemm", x, b.weights(10, 20 * 36), transB=1)
+    x = b.node("Gemm", x, b.weights(10, width * 36), transB=1)
     b.output(b.quantized(x, 8.0))
-    path = suite.work / "kinds.onnx"
+    path = suite.work / ("kinds.onnx" if width == 20 else f"kinds{width}.onnx")
     path.write_bytes(b.model().SerializeToString())
     return path
 

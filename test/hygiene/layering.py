@@ -16,7 +16,7 @@ ALLOWED = {
     "Support": "Dialect/Marks Numeric",
     "Numeric": "",
     "Target": "Support",
-    "Engine": "Support",
+    "Engine": "Support Unit",
     "Dialect/Num": "Numeric",
     "Dialect/Osa": "Dialect/Num Numeric Support",
     "Dialect/Flow": "Dialect/Marks Dialect/Num Unit",
@@ -56,7 +56,7 @@ ALLOWED = {
                         "Support",
     "Analysis": "Generator Cost Dialect/Num Dialect/Osa Target Support",
     "Report": "Package Support",
-    "Simulate": "Package Support",
+    "Simulate": "Engine Package Support Unit",
     "Synth": "Package Target Support",
     "Vendor": "Package Target Support",
     "Explore/Solver": "Cost Support",
@@ -78,7 +78,7 @@ ALLOWED = {
                       "Numeric Support runtime",
     "Pipeline": "Dialect/Marks KernelCommands Import/Kernel Deploy Model PlanBuild Explore Explore/Solver Analysis Design "
                 "Generator Transforms "
-                "Report Synth Vendor Package Target Dialect/Osa Dialect/Flow "
+                "Report Simulate Synth Vendor Package Target Dialect/Osa Dialect/Flow "
                 "Dialect/Rtl Support",
     "Precision": "Pipeline Evaluate Explore Model Calibrate Package Support",
     "tools/rhizome": "Precision Pipeline Evaluate Simulate Deploy Characterize KernelCommands "

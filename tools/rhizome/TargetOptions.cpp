@@ -76,6 +76,16 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->allow_extra_args(false)
       ->take_all();
   command
+      .add_option("--core", request.core,
+                  "a package whose hardware is one core: the network becomes a "
+                  "program for it, on the same device with the same clock")
+      ->check(faultOfPath)
+      ->option_text("PACKAGE")
+      ->excludes("--generators")
+      ->excludes("--cluster")
+      ->excludes(steer)
+      ->excludes("--plan");
+  command
       .add_option(
           "--weights", request.weights,
           "where weights are stored: rom (in the bitstream), "
@@ -135,7 +145,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
                    ? ""
                    : "'" + text +
                          "' is not a clock from 0.001 to 10000 MHz, nor auto";
-      });
+      })
+      ->excludes("--core");
   command
       .add_option(
           "--border", request.border,
@@ -146,7 +157,8 @@ void cli::addTargetOptions(CLI::App &command, TargetOptions &options) {
       ->check(CLI::IsMember({"axi", "wide"}))
       ->option_text("BORDER [axi]")
       ->excludes(board)
-      ->excludes("--cluster");
+      ->excludes("--cluster")
+      ->excludes("--core");
   command.add_flag("--accept-nearest", request.acceptNearest,
                    "if the goal cannot be met, take the nearest plan");
   addModelOptions(command, request.model);
@@ -255,6 +267,8 @@ CompileRequest cli::requestOf(const CLI::App &command,
                               const TargetOptions &options) {
   CompileRequest request = options.request;
   request.clockMhz = clockOf(command, options);
+  if (!request.core.empty() && !command.count("--device"))
+    request.device.clear(); // the package says it
   if (command.count("--max-nodes"))
     request.maxNodes = options.maxNodes;
   for (const CLI::Option *option : command.get_options())

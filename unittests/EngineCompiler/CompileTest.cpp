@@ -75,6 +75,36 @@ TEST_F(CompileTest, ChainsAreTheInterpreters) {
       });
 }
 
+/// Thresholds of additions: those of real scales, some moved a little.
+TEST_F(CompileTest, ThresholdsOfAdditionsAreTheInterpreters) {
+  checkNetworks(7000, 2, {"24 bits"}, [&](NetworkBuilder &b, const Core &) {
+    b.begin({1, 3, 4, b.draw(1, 20)}, randomBytes(b));
+    mlir::Value before = b.value;
+    NetworkBuilder::Conv conv;
+    conv.out = b.shape()[3];
+    b.conv("conv", conv);
+    requantize(b, "convq");
+    const int64_t left = b.draw(1, 1 << b.draw(1, 24)),
+                  right = b.draw(1, 1 << b.draw(1, 24));
+    b.add("add", before, left, right);
+    const int64_t count = b.draw(1, 255), channels = b.coin() ? 1 : conv.out,
+                  apart = (left + right) * b.draw(1, 300) / 100,
+                  moved = b.draw(0, 3) ? 0 : left / 20000;
+    std::vector<int64_t> values;
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t first = -count / 2 * apart + b.draw(-apart, apart);
+      for (int64_t k = 0; k < count; ++k)
+        values.push_back(first + k * apart + b.draw(-moved, moved));
+    }
+    auto out = num::IntType::getForRange(&context, -128, count - 128);
+    auto type = num::IntType::getFull(&context, true, 64);
+    b.value = osa::ThresholdOp::create(
+        b.b, b.loc("threshold"), b.tensor(b.shape(), out), b.value,
+        osa::makeIntAttr(&context, "t", {channels, count}, type, values), -128,
+        1);
+  });
+}
+
 /// Thresholds of a quantizer, of other ones and of signs.
 TEST_F(CompileTest, ThresholdsAreTheInterpreters) {
   checkNetworks(

@@ -124,11 +124,17 @@ TEST_F(RefusalTest, ProductsOfPartsOfWords) {
             (Texts{"reshape: its elements would move to other words"}));
 }
 
-TEST_F(RefusalTest, AdditionsOfTooManyBits) {
+TEST_F(RefusalTest, AdditionsThatAreNone) {
   mlir::Value before = b.value;
   b.maxPool("pool", {{1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}});
-  b.add("add", before, (1 << 25) + 1, 3);
-  b.requantize("q", bytes(), true, false);
+  b.add("add", before, 100, 1);
+  // Further apart from step to step.
+  auto type = num::IntType::getFull(b.b.getContext(), true, 64);
+  b.value = osa::ThresholdOp::create(
+      b.b, b.loc("q"), b.tensor(b.shape(), bytes()), b.value,
+      osa::makeIntAttr(b.b.getContext(), "t", {1, 6}, type,
+                       {0, 10, 100, 1000, 3000, 9000}),
+      0, 1);
   EXPECT_EQ(refused(),
             (Texts{"q: no multipliers of 24 bits and offset of 47 do "
                    "what it does"}));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rhizome/Engine/Isa.h"
+#include "rhizome/Unit/Units.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -18,6 +19,9 @@ struct Core : Parameters {
   /// parameters, "in=16,out=16,…".
   uint32_t hash() const;
 };
+
+/// The core of a unit, as its programs name it: with one port.
+Core coreOf(const unit::Engine &unit);
 
 /// Why no core has these parameters, or success.
 llvm::Error check(const Parameters &core);

@@ -43,6 +43,9 @@ std::vector<uint8_t> toBytes(const Program &program);
 /// length, a bit that no field has, no `end`.
 llvm::Expected<Program> fromBytes(llvm::ArrayRef<uint8_t> bytes);
 
+/// The program that begins there, whatever follows it.
+llvm::Expected<Program> fromMemory(llvm::ArrayRef<uint8_t> memory);
+
 /// "matrix wait(load,weights) give(vector) taps0=4 rows=2 columns=8".
 std::string print(const Instruction &instruction);
 

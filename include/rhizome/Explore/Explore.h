@@ -100,6 +100,9 @@ struct OperationId {
   auto operator<=>(const OperationId &) const = default;
 };
 
+/// The operations that hardware computes in a network, in its order.
+std::vector<mlir::Operation *> hardwareOf(mlir::func::FuncOp network);
+
 /// The identity of each of these operations, given in the network's order.
 std::vector<OperationId> idsOf(llvm::ArrayRef<mlir::Operation *> ops);
 

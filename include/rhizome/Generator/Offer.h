@@ -90,6 +90,9 @@ struct Offer {
   int64_t busyCycles = 0;
   std::vector<Traffic> traffic;
   WeightHome weights = WeightHome::Rom;
+  /// Its units carry out a program, and the same units another one: they are
+  /// named by what they are, not by the region.
+  bool isProgrammed = false;
   /// Of `body`, and what the region adds to the unit that it shares.
   Resources resources;
   /// The errors of LUTs and FFs: the units' errors, squared and added up.

@@ -34,6 +34,9 @@ struct CompileRequest : planbuild::TargetChoice {
   std::string steer;               ///< a file of pins, "" for none
   std::string plan;        ///< a plan.json or package to build as it stands
   std::string constraints; ///< a constraint file of DOSA's
+  /// A package whose hardware is one core: the network becomes a program for
+  /// it. It says device, clock and generator; "" for none.
+  std::string core;
   /// Where weights live: "rom" or "resident", of all nodes or, as NAME=HOME, of
   /// one.
   std::vector<std::string> weights;

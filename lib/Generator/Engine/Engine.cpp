@@ -17,6 +17,10 @@ namespace {
 /// Between a frame's first beat and the first instruction, and from `end` to
 /// the next frame: what the program's cycles leave out.
 constexpr int64_t kAround = 4;
+constexpr int64_t kMiB = 1 << 20;
+/// MiB of memory that are a core's: few sizes, so that cores of different
+/// networks are the same hardware.
+constexpr int64_t kRooms[] = {1, 4, 16, 64, 256, 1024};
 
 /// The cores of the data folder, those for tests apart, the smallest first.
 const std::vector<engine::Core> &cores() {
@@ -103,24 +107,6 @@ std::string lackingFor(const Actor &unit, const DeviceContext &device) {
              kResourceNames[kind] + ", " + std::to_string(int64_t(there)) +
              " are there";
   return "";
-}
-
-/// The core of a unit, as its program names it.
-engine::Core coreOf(const Actor &unit) {
-  auto p = unit.as<unit::Engine>();
-  engine::Core core;
-  core.in = p.In;
-  core.out = p.Out;
-  core.words = p.Words;
-  core.banks = p.Banks;
-  core.entries = p.Entries;
-  core.sum_bits = p.SumBits;
-  core.queue = p.Queue;
-  core.depth = p.Waiting;
-  core.tokens = p.Tokens;
-  core.ports = 1;
-  core.port_bits = p.DataWidth;
-  return core;
 }
 
 /// How a tensor's elements come or go: a row of a packed one, or a pixel, from
@@ -234,15 +220,19 @@ public:
     for (Question &q : questions)
       for (Actor &unit : q.units)
         if (q.network && isInBeats(region, *q.network, q.core))
-          made.push_back(offerOf(region, std::move(unit), *q.network, *q.memory,
-                                 q.named->name, device));
+          for (int64_t room : kRooms) {
+            unit.set("Room", room * kMiB / q.core.in);
+            if (q.network->memoryWords[0] <= unit.get("Room"))
+              made.push_back(offerOf(region, unit, *q.network, *q.memory,
+                                     q.named->name, device));
+          }
     return made;
   }
 
   void build(const Region &region, Offer &offer,
              MemoryImages &images) const override {
     Actor &unit = offer.body.back();
-    const engine::Core core = coreOf(unit);
+    const engine::Core core = engine::coreOf(unit.as<unit::Engine>());
     auto network = engineProgram(region, core, memoryOf(unit));
     assert(network && "it was offered");
     std::vector<int8_t> bytes(size_t(unit.get("segment")));
@@ -275,7 +265,6 @@ private:
     // Working space begins on a page.
     segment = int64_t(llvm::alignTo(uint64_t(segment), unit::kPageBytes));
     unit.set("segment", segment);
-    unit.set("Room", network.memoryWords[0]);
     unit.set("Program", 0);
     unit.set("InWidth", offer.inputs[0].width);
     unit.set("InSigned", offer.inputs[0].isSigned);
@@ -290,7 +279,10 @@ private:
     offer.busyCycles = unit.get("cycles");
     offer.traffic = {{memory.name, double(reads), double(writes)}};
     offer.weights = WeightHome::Streamed;
-    offer.key = OptionKey("engine", "engine").add("core", coreName);
+    offer.isProgrammed = true;
+    offer.key = OptionKey("engine", "engine")
+                    .add("core", coreName)
+                    .add("room", unit.get("Room") * in / kMiB);
     if (device.memories.size() > 1)
       offer.key.add("memory", memory.name);
     if (device.hasUltra())

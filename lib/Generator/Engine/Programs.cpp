@@ -227,11 +227,11 @@ engineRefusals(ArrayRef<Operation *> ops, const engine::Core &any) {
   std::vector<std::pair<Operation *, std::string>> refused;
   for (auto [i, op] : llvm::enumerate(ops))
     if (auto reason = runs.reasons.find(i); reason != runs.reasons.end())
-      refused.emplace_back(op, reason->second);
+      refused.emplace_back(op, "refuses it: " + reason->second);
     else if (!inRuns.contains(op))
       refused.emplace_back(
-          op, "is in no run of operations with one tensor of at most 8 bits "
-              "before it and one behind it");
+          op, "finds it in no run of operations with one tensor of at most 8 "
+              "bits before and one behind");
   return refused;
 }
 } // namespace rhizome::gen
