@@ -191,6 +191,7 @@ def elements(folder):
 def bytes_only(folder):
     """A network that a core carries out."""
     link(folder, "net.onnx", "digits/digits_qdq_int8.onnx")
+    link(folder, "other.onnx", "digits/digits_qdq_int8.onnx")
 
 
 def jets(folder):
