@@ -9,7 +9,8 @@ seconds=${1:-1200}
 work=build-fuzz/run
 targets=("${@:2}")
 ((${#targets[@]})) ||
-  targets=(onnx mlir kernel plan yaml config device phase data endpoint node)
+  targets=(onnx mlir kernel plan program assembly yaml config device phase data
+    endpoint node)
 
 # fuzz TARGET: its corpus, log and findings lie in $work/TARGET.
 fuzz() {
