@@ -279,14 +279,44 @@ static void addOfferRoofs(const Offers &offers,
         computeRoof(any, context.budget, clockHz);
 }
 
-/// What all generators offer for a network's operations.
-static Offers offersOf(func::FuncOp network,
-                       const gen::DeviceContext &context) {
+static void addAttainable(const Needs &needs, DeviceAnalysis &result) {
+  const Capacity &capacity = result.capacity;
+  for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
+    roofs.attainable = attainableOf(roofs.roofs, capacity, o.work.paramBits);
+  result.whole.attainable =
+      attainableOf(result.whole.roofs, capacity, needs.total.paramBits);
+}
+
+static std::vector<mlir::Operation *> hardwareOf(func::FuncOp network) {
   std::vector<mlir::Operation *> ops;
   for (mlir::Operation &op : network.getBody().front())
     if (!isa<osa::ConstantOp, osa::ReshapeOp, func::ReturnOp>(op))
       ops.push_back(&op);
-  auto all = gen::offersFor(ops, context, [&](std::vector<gen::Offer> &some) {
+  return ops;
+}
+
+/// Roofs of what is built for regions only, such as a whole network.
+static void addRegionRoofs(func::FuncOp network,
+                           const gen::DeviceContext &context,
+                           DeviceAnalysis &result) {
+  const std::vector<mlir::Operation *> ops = hardwareOf(network);
+  const double clockHz = result.clockMhz * 1e6;
+  auto add = [&](const gen::Generator &generator,
+                 llvm::ArrayRef<mlir::Operation *> some, Roofs &roofs) {
+    if (auto cycles = generator.leastCycles(some, context))
+      roofs.compute[generator.name().str()] = ratio(clockHz, *cycles);
+  };
+  for (const auto &generator : gen::allGenerators()) {
+    for (auto [op, roofs] : llvm::zip_equal(ops, result.operations))
+      add(*generator, op, roofs.roofs);
+    add(*generator, ops, result.whole.roofs);
+  }
+}
+
+/// What all generators offer for a network's operations.
+static Offers offersOf(func::FuncOp network,
+                       const gen::DeviceContext &context) {
+  auto all = gen::offersFor(hardwareOf(network), context, [&](std::vector<gen::Offer> &some) {
     takeFigures(some, context.budget);
   });
   Offers offers;
@@ -305,7 +335,10 @@ DeviceAnalysis analysis::roofsOf(func::FuncOp network, const Needs &needs,
   if (!context)
     return roofsOf(needs, device, nullptr, link, nullptr);
   const Offers offers = offersOf(network, *context);
-  return roofsOf(needs, device, context, link, &offers);
+  DeviceAnalysis result = roofsOf(needs, device, context, link, &offers);
+  addRegionRoofs(network, *context, result);
+  addAttainable(needs, result);
+  return result;
 }
 
 DeviceAnalysis analysis::roofsOf(const Needs &needs, const Device &device,
@@ -338,9 +371,6 @@ DeviceAnalysis analysis::roofsOf(const Needs &needs, const Device &device,
   }
   if (offers)
     addOfferRoofs(*offers, *context, clockHz, result);
-  for (auto [roofs, o] : llvm::zip_equal(result.operations, needs.operations))
-    roofs.attainable = attainableOf(roofs.roofs, capacity, o.work.paramBits);
-  result.whole.attainable =
-      attainableOf(result.whole.roofs, capacity, needs.total.paramBits);
+  addAttainable(needs, result);
   return result;
 }

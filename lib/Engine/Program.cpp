@@ -113,6 +113,8 @@ Expected<Program> engine::fromBytes(ArrayRef<uint8_t> bytes) {
     if (instruction->opcode != Opcode::Head)
       return createStringError("a program begins with '%s', not with 'head'",
                                infoOf(instruction->opcode).name);
+    if (instruction->waits || instruction->gives)
+      return createStringError("the head waits for a token or gives one");
     program.head = instruction->as<isa::Head>();
   }
   if (program.head.instructions != int64_t(program.instructions.size()))

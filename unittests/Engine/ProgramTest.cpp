@@ -113,6 +113,9 @@ TEST(EngineProgram, BytesThatAreNoProgramAreRefused) {
   bytes = {good.begin() + 32, good.end()};
   EXPECT_EQ(refusalOf(bytes), "a program begins with 'load', not with 'head'");
   bytes = good;
+  bytes[0] |= 0x40;
+  EXPECT_EQ(refusalOf(bytes), "the head waits for a token or gives one");
+  bytes = good;
   bytes.resize(64);
   EXPECT_EQ(refusalOf(bytes), "the head says 2 instructions, and 1 follow");
 }

@@ -94,6 +94,13 @@ public:
   virtual std::string whyNone(const Region &, const DeviceContext &) const {
     return "offers nothing for it";
   }
+  /// Cycles that a unit for regions takes for a frame at least, of which these
+  /// operations are part. Nothing if it builds one of them nowhere, or single
+  /// operations too: then offers tell.
+  virtual std::optional<double>
+  leastCycles(llvm::ArrayRef<mlir::Operation *>, const DeviceContext &) const {
+    return std::nullopt;
+  }
   /// The same offers with their figures, and not yet with what complete() adds:
   /// formats, units, keys and summaries. For generators with so many offers
   /// that most are never looked at again.

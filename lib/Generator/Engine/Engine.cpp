@@ -184,6 +184,33 @@ public:
     return "has no core with words as wide as a beat of the memory";
   }
 
+  /// The largest core that fits, with every product of the array and every
+  /// lane at work.
+  std::optional<double>
+  leastCycles(ArrayRef<Operation *> ops,
+              const DeviceContext &device) const override {
+    double products = 0, lanes = 0, array = 0, vector = 0;
+    if (offersOn(device))
+      for (const engine::Core &core : cores())
+        if (lackingFor(unitOf(core, device, device.hasUltra()), device)
+                .empty()) {
+          products = std::max(products, double(core.in * core.out));
+          lanes = std::max(lanes, double(core.in));
+        }
+    if (products == 0 || !llvm::all_of(ops, isCarriedOut))
+      return std::nullopt;
+    for (Operation *op : ops) {
+      const osa::Work work = osa::computeWork(op);
+      if (work.macs > 0)
+        array += double(work.macs) / products;
+      else
+        vector += double(cast<ShapedType>(op->getResult(0).getType())
+                             .getNumElements()) /
+                  lanes;
+    }
+    return std::max(array, vector);
+  }
+
   std::vector<Offer> offers(const Region &region,
                             ArrayRef<std::optional<BeatFormat>>,
                             const DeviceContext &device) const override {
