@@ -558,6 +558,7 @@ void Lowering::add(Operation *op, Value result, const Meaning &sum,
     return;
   }
   Layer &layer = net.layers[size_t(fused)];
+  layer.name += " + " + osa::nodeName(op);
   const int temporary = layer.temporaries++;
   layer.steps.back().to = temporary;
   const bool isLeft = layer.output == sum.left;

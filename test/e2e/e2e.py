@@ -89,6 +89,7 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "engine": engines.faces,            # NETWORK CORE FACES FRAMES
+    "engine-layers": engines.layers,    # DEVICE MHZ
     "engine-package": engines.package,  # NETWORK DEVICE MHZ
     "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
     "explore": explore.explore,
