@@ -7,7 +7,7 @@
   if (!engines.length) return;
   const UNITS = ["load", "weights", "matrix", "vector", "store"];
   const part = section("Engine", "Where the cycles of a frame go, layer by layer. Ideal are a layer's products by those " +
-    "that the array makes in a cycle. A layer takes the cycles by which it ends after all layers before it; what its main unit waits for overlaps with them.");
+    "that the array makes in a cycle. A layer takes the cycles by which its unit ends later with it than those of the layers before with theirs.");
   engines.forEach((engine, e) => {
     if (engines.length > 1) part.append("h3").text(`${engine.node}, ${engine.unit}`);
     const all = engine.layers.map((l, i) => ({...l, i}));
@@ -24,10 +24,18 @@
     const found = simulated < 0 ? () => [] : l => [member(`results/simulate/engines/${simulated}/layers/${l.i}/measured_cycles`)];
     table(part, ["layer", "unit", "ideal", "predicted", ...(simulated < 0 ? [] : ["measured"]), "of the array", "waits for", "weights B", "loaded B", "stored B"],
       layers.map(l => [clip(l.name, 38), l.unit, l.products ? cell(l, "ideal_cycles") : "–", cell(l, "predicted_cycles"), ...found(l),
-        l.products && l.predicted_cycles ? {text: percent(l.ideal_cycles / l.predicted_cycles), value: l.ideal_cycles / l.predicted_cycles} : "–",
+        share(l),
         waits((l.units[l.unit] || {}).waits, 0.01 * l.predicted_cycles),
         ...["weights", "loaded", "stored"].map(key => cell(l, `bytes/${key}`))]),
       `${engine.in} × ${engine.out} products a cycle, ${number(engine.cycles)} cycles predicted, ${percent(d3.sum(engine.layers, l => l.ideal_cycles) / engine.cycles)} of the array; bytes of ${engine.memory}`);
+  }
+
+  /** Of the products that the array could make while the layer has it. */
+  function share(l) {
+    const own = l.units.matrix;
+    if (!own || !l.products) return "–";
+    const value = l.ideal_cycles / (own.works + d3.sum(Object.values(own.waits)));
+    return {text: percent(value), value};
   }
 
   /** "weights 1,234, load 56": the two largest, if they are not small. */

@@ -35,7 +35,7 @@ public:
       engine.sample(now);
   }
 
-  /// Lines "engine NAME CYCLES", the instance and what the frame took, then
+  /// Lines "frame NAME CYCLES", the instance and what the frame took, then
   /// "UNIT BEGIN END BEFORE STOOD" for each instruction of each unit: cycles
   /// from the start of the frame; the unit whose token came last, 5 if the
   /// instruction did, 8 if nothing was missing; cycles in which weights lacked
@@ -87,8 +87,7 @@ private:
     int64_t wanted, frame = -1, origin = 0, cycles = -1;
     bool wasBusy = false;
 
-    Engine(VerilatedContext &context, const std::string &path,
-           int64_t wanted)
+    Engine(VerilatedContext &context, const std::string &path, int64_t wanted)
         : name(path.substr(path.rfind('.') + 1)), wanted(wanted) {
       const std::string core = path + ".u_engine";
       auto signal = [&](const std::string &scope, const char *variable) {
@@ -134,7 +133,7 @@ private:
     void write(FILE *file) const {
       if (cycles < 0)
         return;
-      std::fprintf(file, "engine %s %lld\n", name.c_str(), (long long)cycles);
+      std::fprintf(file, "frame %s %lld\n", name.c_str(), (long long)cycles);
       for (int u = 0; u < kUnits; ++u)
         for (const Entry &e : units[u].entries)
           std::fprintf(file, "%d %lld %lld %d %lld\n", u, (long long)e.begin,

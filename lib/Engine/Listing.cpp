@@ -93,7 +93,8 @@ Listing engine::listingOf(const Program &program, const Core &core,
 std::vector<LayerUse> Listing::account(ArrayRef<Span> spans,
                                        int64_t cycles) const {
   std::vector<LayerUse> uses(layers.size());
-  std::vector<int64_t> ends(layers.size(), 0);
+  // Of a layer's main unit; of a layer that has nothing for it, of all.
+  std::vector<int64_t> mainEnds(layers.size(), 0), ends(layers.size(), 0);
   std::array<int64_t, kUnits> last = {};
   for (auto [line, span] : zip_equal(lines, spans)) {
     const auto unit = unsigned(infoOf(line.opcode).unit);
@@ -106,7 +107,11 @@ std::vector<LayerUse> Listing::account(ArrayRef<Span> spans,
     use.works += works;
     last[unit] = from + stays;
     ends[line.layer] = std::max(ends[line.layer], span.end);
+    if (Unit(unit) == LayerUse::mainUnit(layers[line.layer].kind))
+      mainEnds[line.layer] = span.end;
   }
+  for (auto [end, mainEnd] : zip_equal(ends, mainEnds))
+    end = mainEnd > 0 ? mainEnd : end;
   if (!ends.empty())
     ends.back() = cycles;
   int64_t end = 0;

@@ -407,7 +407,7 @@ Expected<std::vector<EngineFrame>> sim::readUnits(const std::string &path) {
   for (StringRef line : lines) {
     words.clear();
     line.split(words, ' ');
-    if (words.size() == 3 && words[0] == "engine") {
+    if (words.size() == 3 && words[0] == "frame") {
       EngineFrame &engine = engines.emplace_back();
       words[1].consume_front("u_");
       engine.actor = words[1].str();

@@ -17,7 +17,7 @@ MAUI = (networks.MODELS / "ROCm+onnxruntime/csharp/tools/MauiModelTester/Resourc
         "/test_data/model.onnx")
 # The prediction's error at most, and least shares of the array's products (16 x 16).
 NEAR = 0.03
-SOME = 80  # cycles by which a layer of a small network may differ
+SOME = 120  # cycles by which a small layer may differ, of two refreshes of its memory
 USE = {"ic_resnet8": 0.90, "kws_dscnn": 0.36, "maui": 0.60, "tv_resnet18": 0.93,
        "tv_resnet50": 0.95, "attention": 0.7}
 
@@ -173,9 +173,11 @@ def layers(suite, device, clock):
     built, trace = suite.work / "digits.rhz", suite.work / "units.json"
     made = suite.run("compile", ROOT / "examples/digits/digits_qdq_int8.onnx", "--device",
                      device, "--clock-mhz", clock, "--generators", "engine", "-o", built)
-    if not suite.check(made.status == 0, f"it compiles {made.message}", made.command):
+    if not suite.check(made.status == 0, "it compiles"
+                       + (f": {made.message}" if made.status else ""), made.command):
         return
-    answer = weights.simulated(suite, built, "digits", "--trace-units", trace, frames=1)
+    answer = weights.simulated(suite, built, "digits", "--trace-units", str(trace),
+                               frames=1)
     if not suite.check(len(answer.get("engines", [])) == 1, "it has one engine"):
         return
     engine, = answer["engines"]

@@ -205,7 +205,9 @@ static void checkLevelOptions(const CLI::App &command, Level level) {
     refuse({"--trace"}, "there are signals at the levels rtl, board, netlist "
                         "and bitstream only");
   if (level != Level::Rtl)
-    refuse({"--trace-units"}, "units of engines are seen at --level rtl only");
+    refuse({"--trace-units"},
+           "units of engines are watched at --level rtl only; take that, or "
+           "leave it out");
   if (level == Level::Functional)
     refuse({"--stalls-in", "--stalls-out", "--four-state"},
            "nothing waits and nothing is unknown at --level functional; leave "

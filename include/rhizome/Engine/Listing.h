@@ -40,8 +40,8 @@ struct UnitUse {
 };
 
 struct LayerUse {
-  /// By which its last instruction ends later than all of the layers before;
-  /// those of all layers are the frame's.
+  /// By which its main unit ends with it later than those of all layers before
+  /// with theirs; those of all layers are the frame's.
   int64_t cycles = 0;
   std::array<UnitUse, kUnits> units;
 
