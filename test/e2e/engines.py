@@ -9,6 +9,7 @@ import sys
 
 import framework
 import networks
+import report
 import transformer
 import weights
 
@@ -200,8 +201,10 @@ def layers(suite, device, clock):
     shown = suite.run("simulate", built, "-n", "1")
     suite.check(all(layer["name"][:20] in shown.out for layer in engine["layers"])
                 and "waits for" in shown.out, "the layers are shown", shown.command)
-    page = (built / "report.html").read_text()
-    suite.check('"measured_cycles"' in page and '"timeline"' in page, "the report has them")
+    page = report.drawn_page(suite, built / "report.html")
+    for where in ("engines/0/layers/1/ideal_cycles", "engines/0/timeline/matrix/0/1",
+                  "results/simulate/engines/0/layers/1/measured_cycles"):
+        suite.check(any(path == where for path, _ in page.marks), f"the report shows {where}")
     streams = suite.work / "streams.rhz"
     suite.run("compile", ROOT / "examples/digits/digits_qdq_int8.onnx", "--device", device,
               "--generators", "stream", "-o", streams)
