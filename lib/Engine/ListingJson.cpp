@@ -52,15 +52,6 @@ json::Array timelineOf(const Listing &listing, Unit unit) {
   return pieces;
 }
 
-template <typename Number>
-json::Array column(const Listing &listing,
-                   function_ref<Number(size_t line)> of) {
-  json::Array made;
-  for (size_t i = 0; i < listing.lines.size(); ++i)
-    made.push_back(int64_t(of(i)));
-  return made;
-}
-
 /// Reads columns of a listing's file.
 class Reader {
 public:
@@ -132,22 +123,28 @@ json::Object engine::toJson(const Listing &listing) {
     opcodes.push_back(info.name);
   for (unsigned cause = 0; cause < kCauses; ++cause)
     causes.push_back(nameOf(Cause(cause)));
-  auto of = [&](function_ref<int64_t(size_t)> value) {
-    return column<int64_t>(listing, value);
-  };
+  auto of =
+      [&](function_ref<int64_t(const Listing::Line &, const Span &)> value) {
+        json::Array column;
+        for (auto [line, span] : zip_equal(listing.lines, listing.predicted))
+          column.push_back(value(line, span));
+        return column;
+      };
+  using Line = Listing::Line;
   json::Object lines{
       {"opcode",
-       of([&](size_t i) { return int64_t(listing.lines[i].opcode); })},
-      {"layer", of([&](size_t i) { return int64_t(listing.lines[i].layer); })},
-      {"work", of([&](size_t i) {
-         return std::min(listing.lines[i].work, kMostCycles - 1);
+       of([](const Line &l, const Span &) { return int64_t(l.opcode); })},
+      {"layer",
+       of([](const Line &l, const Span &) { return int64_t(l.layer); })},
+      {"work", of([](const Line &l, const Span &) {
+         return std::min(l.work, kMostCycles - 1);
        })},
-      {"begin", of([&](size_t i) { return listing.predicted[i].begin; })},
-      {"end", of([&](size_t i) { return listing.predicted[i].end; })},
+      {"begin", of([](const Line &, const Span &s) { return s.begin; })},
+      {"end", of([](const Line &, const Span &s) { return s.end; })},
       {"before",
-       of([&](size_t i) { return int64_t(listing.predicted[i].before); })},
+       of([](const Line &, const Span &s) { return int64_t(s.before); })},
       {"during",
-       of([&](size_t i) { return int64_t(listing.predicted[i].during); })}};
+       of([](const Line &, const Span &s) { return int64_t(s.during); })}};
   return json::Object{{"schema", kSchema},
                       {"unit", listing.unit},
                       {"memory", listing.memory},
@@ -205,6 +202,7 @@ Expected<Listing> engine::listingFrom(StringRef text) {
   Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
+  removeControls(*value); // people see its names
   json::Path::Root root("listing");
   Listing made;
   if (!fromJSON(*value, made, root))
