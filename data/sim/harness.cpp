@@ -9,6 +9,9 @@
 #include "verilated.h"
 
 #include "rhz_bench.h"
+#ifdef RHZ_ENGINES
+#include "rhz_units.h"
+#endif
 #if VM_TRACE_FST
 #include "verilated_fst_c.h"
 using Trace = VerilatedFstC;
@@ -132,6 +135,9 @@ struct Bench {
   std::vector<rhz::WritePort> writers;
   int64_t now = 0, hang = 100000;
   bool progress = false;
+#ifdef RHZ_ENGINES
+  rhz::UnitWatch units;
+#endif
 #if VM_TRACE
   Trace trace;
   uint64_t halfPs = 1, timePs = 0;
@@ -175,6 +181,9 @@ struct Bench {
                     rhz::WritePort::allBytes(figures[k]), top->p##_wlast,      \
                     top->p##_bready, now);
     RHZ_WRITERS(SAMPLE_WRITER)
+#ifdef RHZ_ENGINES
+    units.sample(now);
+#endif
     clock(true);
     ++now;
   }
@@ -288,7 +297,7 @@ int main(int argc, char **argv) {
   // For so long actors may go on with rows that no output needs.
   int64_t busy = 0;
   std::vector<std::string> outFiles;
-  std::string reportPath = "report.txt", tracePath;
+  std::string reportPath = "report.txt", tracePath, unitsPath;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     auto number = [&] { return std::strtoll(argv[++i], nullptr, 10); };
@@ -324,6 +333,8 @@ int main(int argc, char **argv) {
     else if (arg == "--half-ps")
       bench.halfPs = uint64_t(number());
 #endif
+    else if (arg == "--units") // of engines, if there are any
+      unitsPath = argv[++i];
     else if (arg == "--report")
       reportPath = argv[++i];
     else if (arg == "--in") {
@@ -372,6 +383,11 @@ int main(int argc, char **argv) {
   bench.trace.open(tracePath.c_str());
   if (!bench.trace.isOpen())
     fail("cannot write '" + tracePath + "'");
+#endif
+#ifdef RHZ_ENGINES
+  // A frame in the middle, as those that the interval is measured with.
+  bench.top->eval();
+  bench.units.find(bench.context, total / 2);
 #endif
   auto start = std::chrono::steady_clock::now();
   bench.reset();
@@ -428,6 +444,16 @@ int main(int argc, char **argv) {
   std::fprintf(
       report, "interval %.6f\nload %lld\ncycles %lld\ncycles_per_s %.1f\n",
       interval, (long long)opened, (long long)bench.now, bench.now / seconds);
+#ifdef RHZ_ENGINES
+  if (!unitsPath.empty()) {
+    if (FILE *units = std::fopen(unitsPath.c_str(), "w")) {
+      bench.units.write(units);
+      std::fclose(units);
+    } else {
+      fail("cannot write '" + unitsPath + "'");
+    }
+  }
+#endif
   std::fclose(report);
   if (bench.progress)
     std::fprintf(stderr, "\r%60s\r", "");

@@ -105,8 +105,7 @@ public:
       : program(program), core(core), memory(memory),
         beats(8 * core.in / core.port_bits),
         count(program.instructions.size() - 1) {
-    made.begins.resize(count);
-    made.ends.resize(count);
+    made.spans.resize(count);
     const int64_t cascades = int64_t(divideCeil(core.in, 8));
     sumLatency = 5 + int64_t(divideCeil(core.in, cascades)) +
                  Log2_64_Ceil(uint64_t(cascades));
@@ -218,13 +217,17 @@ private:
       return std::nullopt;
     auto [number, time] = unit.waiting.front();
     int64_t from = std::max(time, unit.free);
+    Cause last = time > unit.free ? Cause::Fetch : Cause::Itself;
     const unsigned waits = at(number).waits;
     for (unsigned giver = 0; giver < kUnits; ++giver)
       if (waits >> giver & 1) {
         auto &there = tokens[giver][unsigned(which)];
         if (there.empty())
           return std::nullopt;
-        from = std::max(from, there.front());
+        if (there.front() > from) {
+          from = there.front();
+          last = Cause(giver);
+        }
       }
     if (from > now) {
       later(from);
@@ -235,19 +238,21 @@ private:
         tokens[giver][unsigned(which)].pop_front();
     unit.waiting.pop_front();
     unit.begun.push_back({number});
-    made.begins[number] = now;
+    made.spans[number].begin = now;
+    made.spans[number].before = last;
     moved = true;
     return number;
   }
 
-  void endsAt(Unit which, size_t number, int64_t time) {
+  void endsAt(Unit which, size_t number, int64_t time, Cause during) {
     UnitState &unit = units[unsigned(which)];
+    Span &span = made.spans[number];
     for (Begun &begun : unit.begun)
       if (begun.number == number)
         begun.end = time;
-    made.ends[number] = time;
-    made.runs[unsigned(which)] +=
-        time - std::max(made.begins[number], unit.lastEnd);
+    span.end = time;
+    span.during = during;
+    made.runs[unsigned(which)] += time - std::max(span.begin, unit.lastEnd);
     unit.lastEnd = time;
     later(time);
     moved = true;
@@ -434,7 +439,8 @@ private:
       later(int64_t(writer));
       job.left -= words.words;
       if (job.left == 0) {
-        endsAt(Unit::Load, job.number, int64_t(writer) + kWrite);
+        endsAt(Unit::Load, job.number, int64_t(writer) + kWrite,
+               job.isStream ? Cause::Stream : Cause::Memory);
         jobs.pop_front();
       }
       moved = true;
@@ -463,6 +469,8 @@ private:
     size_t number;
     int64_t left, words; ///< blocks, and words of one; 0: from the scratchpad
     bool isTurned, isFirst = true;
+    int64_t full = 0;          ///< cycles in which the queue had no room
+    int64_t fullFrom = kNever; ///< since when it has none
   };
 
   void stepWeights() {
@@ -482,8 +490,12 @@ private:
     while (!blocks.empty()) {
       Blocks &next = blocks.front();
       // The queue holds so many blocks besides the one before the array.
-      if (int64_t(leaves.size()) - int64_t(taken) > core.queue)
+      if (int64_t(leaves.size()) - int64_t(taken) > core.queue) {
+        next.fullFrom = std::min(next.fullFrom, now);
         return;
+      }
+      if (next.fullFrom != kNever)
+        next.full += now - std::exchange(next.fullFrom, kNever);
       int64_t there = now;
       if (next.words > 0) {
         while (available < next.words && !weightWords.empty()) {
@@ -512,7 +524,11 @@ private:
       // been taken.
       leaves.push_back(pushed + 2);
       if (--next.left == 0) {
-        endsAt(Unit::Weights, next.number, pushed + 1);
+        const int64_t stood = pushed + 1 - made.spans[next.number].begin;
+        endsAt(Unit::Weights, next.number, pushed + 1,
+               2 * next.full > stood ? Cause::Matrix
+               : next.words > 0      ? Cause::Memory
+                                     : Cause::Itself);
         blocks.pop_front();
       }
       moved = true;
@@ -541,6 +557,7 @@ private:
       // The block is loaded column by column after the one before was taken.
       const int64_t block =
           std::max(leaves[taken] + 1, lastTaken + core.out + 2);
+      matrix->stood += std::max<int64_t>(0, block - array);
       array = std::max(array, block);
       if (array > now)
         return later(array);
@@ -551,7 +568,8 @@ private:
       moved = true;
     }
     const size_t number = matrix->number;
-    endsAt(Unit::Matrix, number, array + sumLatency);
+    endsAt(Unit::Matrix, number, array + sumLatency,
+           matrix->stood > 0 ? Cause::Weights : Cause::Itself);
     matrixAsks = array - kReadWord - kFire;
     units[unsigned(Unit::Matrix)].free = std::max(now, matrixAsks) + kMatrixGap;
     later(units[unsigned(Unit::Matrix)].free);
@@ -596,7 +614,7 @@ private:
       cycles = 256 + pixels;
     }
     const int64_t end = now + 1 + cycles + kReadWord + lanes;
-    endsAt(Unit::Vector, *number, end);
+    endsAt(Unit::Vector, *number, end, Cause::Itself);
     units[unsigned(Unit::Vector)].free = end;
   }
 
@@ -615,7 +633,7 @@ private:
       for (const Loop &loop : to.loops)
         words *= loop.count;
       unit.free = time + words;
-      return endsAt(Unit::Store, *number, time + words + kSend);
+      return endsAt(Unit::Store, *number, time + words + kSend, Cause::Stream);
     }
     Port &port = ports[size_t(to.bank)];
     for (auto [first, words] : burstsOf(to)) {
@@ -629,7 +647,7 @@ private:
       end = int64_t(std::ceil(port.writeFree)) + memory.answer + kAnswer;
     }
     unit.free = time;
-    endsAt(Unit::Store, *number, end);
+    endsAt(Unit::Store, *number, end, Cause::Memory);
   }
 
   struct Free {
@@ -639,6 +657,7 @@ private:
   struct Running {
     size_t number;
     int64_t taps, pixels;
+    int64_t stood = 0; ///< cycles in which the array waited for weights
   };
 
   const Program &program;
@@ -676,6 +695,13 @@ private:
   int64_t matrixAsks = 0; ///< until when the unit asks for words
 };
 } // namespace
+
+const char *engine::nameOf(Cause cause) {
+  static constexpr const char *kNames[kCauses] = {
+      "load",  "weights", "matrix", "vector", "store",
+      "fetch", "memory",  "stream", "itself"};
+  return kNames[unsigned(cause)];
+}
 
 Prediction engine::predict(const Program &program, const Core &core,
                            const MemoryTiming &memory) {

@@ -159,27 +159,27 @@ private:
     made.program = std::move(whole.program);
     made.predicted = predict(made.program, core, options.memory);
     plan.describe(made);
-    std::vector<int64_t> ends(network.layers.size(), 0);
-    for (auto [layer, time] : zip(whole.layers, made.predicted.ends))
-      ends[layer] = std::max(ends[layer], time);
-    int64_t end = 0;
+    std::vector<LayerReport> layers;
+    if (options.streams)
+      layers.push_back({.name = "input", .kind = "input"});
     for (auto [i, layer] : enumerate(network.layers)) {
       static constexpr const char *kKinds[] = {"matrix", "dot", "maximum",
                                                "map"};
-      LayerReport report;
-      report.name = layer.name;
-      report.kind = kKinds[layer.kind];
-      report.products = layer.products;
-      report.rows = tilings[i].rows;
-      report.columns = tilings[i].columns;
-      report.isInputInside = plan.places().homes[size_t(layer.input)].isInside;
-      report.isOutputInside =
-          plan.places().homes[size_t(layer.output)].isInside;
-      report.cycles = std::max<int64_t>(0, ends[i] - end);
-      end = std::max(end, ends[i]);
-      made.layers.push_back(std::move(report));
+      layers.push_back(
+          {.name = layer.name,
+           .kind = kKinds[layer.kind],
+           .products = layer.products,
+           .rows = tilings[i].rows,
+           .columns = tilings[i].columns,
+           .isInputInside = plan.places().homes[size_t(layer.input)].isInside,
+           .isOutputInside =
+               plan.places().homes[size_t(layer.output)].isInside});
       made.products += layer.products;
     }
+    if (options.streams)
+      layers.push_back({.name = "output", .kind = "output"});
+    made.listing = listingOf(made.program, core, whole.layers,
+                             std::move(layers), made.predicted);
     return made;
   }
 

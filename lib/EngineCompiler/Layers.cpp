@@ -609,6 +609,7 @@ void Lowering::finishAddition(Operation *op, Value result, const Meaning &sum,
     }
   } else {
     Layer &layer = net.layers[size_t(own)];
+    layer.name += " + " + osa::nodeName(op);
     const int temporary = layer.temporaries++;
     layer.steps.back().to = temporary;
     const bool isLeft = layer.output == sum.left;

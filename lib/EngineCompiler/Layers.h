@@ -60,7 +60,7 @@ struct Layer {
     Maximum, ///< the greatest of a window
     Map      ///< steps only
   } kind;
-  std::string name;
+  std::string name; ///< of its nodes
   mlir::Operation *op;
   int input, other = -1, output = -1; ///< tensors
   osa::Window window;

@@ -404,9 +404,11 @@ Part Plan::whole(ArrayRef<Tiling> tilings) const {
     const std::vector<Instruction> before = streamed(network.inputs, true),
                                    after = streamed(network.outputs, false);
     all.insert(all.begin(), before.begin(), before.end());
+    for (size_t &layer : made.layers)
+      ++layer;
     made.layers.insert(made.layers.begin(), before.size(), 0);
     append_range(all, after);
-    made.layers.resize(all.size(), tilings.size() - 1);
+    made.layers.resize(all.size(), tilings.size() + 1);
     // The program itself lies before all else.
     const int64_t moved = programWords(all.size() + 1, core);
     for (Instruction &instruction : all)

@@ -45,7 +45,8 @@ public:
 
   /// Layers `first` … `last` as a program with tokens.
   Part part(size_t first, size_t last, llvm::ArrayRef<Tiling> tilings) const;
-  /// All of them, between streams if those are asked for.
+  /// All of them; between streams, if those are asked for, with layers 0 and
+  /// n + 1 for the instructions that take inputs and give outputs.
   Part whole(llvm::ArrayRef<Tiling> tilings) const;
 
   /// Fills in what the memories of the whole network hold; its program is

@@ -2,6 +2,7 @@
 // simulate: frames through the hardware or the CPU path, compared with the
 // interpreter and with expected values.
 #include "rhizome/Simulate/Simulate.h"
+#include "Engines.h"
 #include "Saturation.h"
 #include "rhizome/Model/Frames.h"
 #include "rhizome/Model/Golden.h"
@@ -86,6 +87,8 @@ Error keepMeasurement(const Package &package, const SimulateResult &result) {
                     {"parties", result.cluster
                                     ? sharesOf(result.cluster->parties)
                                     : json::Array()}};
+  if (!result.engines.empty())
+    kept["engines"] = toJson(result.engines);
   return package.writeResult(
       result.cluster ? "cluster.json" : "simulate.json",
       formatv("{0:2}\n", json::Value(std::move(kept))).str());
@@ -115,6 +118,9 @@ Expected<Frames> runHardware(const SimulateRequest &request,
   result.simCyclesPerS = run->simCyclesPerS;
   result.buildSeconds = run->buildSeconds;
   result.simulator = run->simulator;
+  if (Error error =
+          addEngines(package, run->engines, request.traceUnits, result))
+    return std::move(error);
   return std::move(run->outputs);
 }
 
@@ -157,6 +163,13 @@ Error simulateOpened(const SimulateRequest &request, const Package *package,
   if (!model)
     return ofKind(Failure::Kind::Input, model.takeError());
   const Plan &plan = package->plan();
+  if (!request.traceUnits.empty() && !hasEngines(*package))
+    return ofKind(
+        Failure::Kind::Input,
+        createStringError("'%s' has no engine, whose units --trace-units "
+                          "shows; remedy: compile it with --generators "
+                          "engine, or leave the option out",
+                          request.package.c_str()));
   result.predicted = plan.predicted;
   if (request.level == Level::Rtl && !plan.channels.empty() &&
       plan.nodes.size() == 1) {

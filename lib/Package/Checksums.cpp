@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rhizome/Package/Checksums.h"
+#include "rhizome/Support/LayersFile.h"
 #include "rhizome/Support/Untrusted.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -22,7 +23,7 @@ bool rhizome::isChecked(StringRef path) {
     return false;
   StringRef inner = path.split('/').second;
   return inner.starts_with("rtl/") || inner == "timeline.json" ||
-         inner == "design.mlir";
+         inner == "design.mlir" || isLayersFile(inner);
 }
 
 /// Size and checksum of an existing file.

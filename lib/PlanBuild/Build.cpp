@@ -9,6 +9,7 @@
 #include "rhizome/PlanBuild/Cells.h"
 #include "rhizome/Rtl/Emit.h"
 #include "rhizome/Rtl/FlowToRtl.h"
+#include "rhizome/Support/LayersFile.h"
 #include "rhizome/Support/Resources.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -187,7 +188,11 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   for (const auto &[name, image] : result.images)
     if (segments.count(name))
       continue;
-    else if (auto error = writer.writeFile(folder + "/" + name, image.hex()))
+    else if (auto error =
+                 isLayersFile(name)
+                     ? writer.writeFile("nodes/" + node.name + "/" + name,
+                                        image.bytes())
+                     : writer.writeFile(folder + "/" + name, image.hex()))
       return error;
   std::string design;
   llvm::raw_string_ostream(design) << result.design << "\n";

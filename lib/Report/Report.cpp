@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collects a package's files and inserts them into the page.
 #include "rhizome/Report/Report.h"
+#include "rhizome/Support/LayersFile.h"
 #include "rhizome/Support/Quoting.h"
 #include "rhizome/Support/Resources.h"
 #include "rhizome/Support/Tools.h"
@@ -120,8 +121,23 @@ Expected<json::Object> report::dataOf(const Package &package) {
   }
   data["plan"] = std::move(*plan);
   json::Object timelines, results;
+  json::Array engines;
   for (const PlannedNode &node : package.plan().nodes) {
-    std::string path = package.path("nodes/" + node.name + "/timeline.json");
+    const std::string folder = package.path("nodes/" + node.name);
+    for (const std::string &name : filesOf(folder, ".json")) {
+      if (!isLayersFile(name))
+        continue;
+      Expected<json::Value> engine = readJson(folder + "/" + name);
+      if (!engine)
+        return engine.takeError();
+      // The page shows layers, not individual instructions.
+      if (json::Object *object = engine->getAsObject()) {
+        object->erase("instructions");
+        (*object)["node"] = node.name;
+        engines.push_back(std::move(*engine));
+      }
+    }
+    std::string path = folder + "/timeline.json";
     if (!sys::fs::exists(path))
       continue;
     Expected<json::Value> timeline = readJson(path);
@@ -147,6 +163,7 @@ Expected<json::Object> report::dataOf(const Package &package) {
       results[sys::path::stem(name).str()] = std::move(*value);
   }
   data["timelines"] = std::move(timelines);
+  data["engines"] = std::move(engines);
   data["results"] = std::move(results);
   return data;
 }

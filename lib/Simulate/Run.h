@@ -77,6 +77,10 @@ struct Report {
 };
 llvm::Expected<Report> readReport(const std::string &path);
 
+/// What the harness has noted of engines' units (data/sim/rhz_units.h); nothing
+/// if there is no such file.
+llvm::Expected<std::vector<EngineFrame>> readUnits(const std::string &path);
+
 /// The bench of a kernel's system, data/sim/system.cpp, and the header that
 /// tells it the ports and how their banks answer.
 llvm::Expected<Simulator> buildSystem(const Package &package,

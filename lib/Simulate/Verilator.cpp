@@ -77,6 +77,13 @@ std::string portsHeader(const PlannedNode &node) {
   return text + "\n" + memoriesHeader(node);
 }
 
+/// Whether it has engines, whose units the harness watches.
+bool hasEngines(const PlannedNode &node) {
+  return any_of(node.actors, [](const PlannedActor &actor) {
+    return actor.module == "rhz_engine_unit";
+  });
+}
+
 /// The same of a node in its link endpoint.
 std::string endpointHeader(const Plan &plan, const PlannedNode &node) {
   return "#define RHZ_LINK " + std::to_string(node.streamBits) +
@@ -117,13 +124,16 @@ constexpr double kBytesPerSecond = 10000;
 /// library that lets another program do so.
 struct Bench {
   const char *source;     ///< in data/sim
-  const char *headers[3]; ///< beside it, null where there are fewer
+  const char *headers[4]; ///< beside it, null where there are fewer
   const char *prefix;     ///< of the product's name, before the hash
   const char *suffix;     ///< behind it
   bool shared;            ///< a library
 };
-constexpr Bench kHarness = {
-    "harness.cpp", {"rhz_bench.h", "rhz_memory.h"}, "sim-", "", false};
+constexpr Bench kHarness = {"harness.cpp",
+                            {"rhz_bench.h", "rhz_memory.h", "rhz_units.h"},
+                            "sim-",
+                            "",
+                            false};
 constexpr Bench kSystem = {
     "system.cpp", {"rhz_bench.h", "rhz_memory.h"}, "system-", "", false};
 constexpr Bench kModel = {"model.cpp",
@@ -134,6 +144,8 @@ constexpr Bench kModel = {"model.cpp",
 
 /// In data/sim, for make.
 constexpr const char *kPrecompiled = "precompiled.mk";
+/// There, for Verilator: what the harness sees of engines.
+constexpr const char *kUnits = "rhz_units.vlt";
 
 /// Verilator's option for the kind of waveforms.
 std::string traceOption(const SimOptions &options) {
@@ -198,10 +210,15 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   Expected<std::string> data = dataDir();
   if (!data)
     return data.takeError();
+  const bool watches =
+      bench.source == kHarness.source && !options.design && hasEngines(node);
   std::vector<std::pair<std::string, std::string>> files = {
-      {"rhz_ports.h",
-       ports + "#include \"V" + top + ".h\"\nusing Top = V" + top + ";\n"}};
+      {"rhz_ports.h", ports + (watches ? "#define RHZ_ENGINES\n" : "") +
+                          "#include \"V" + top + ".h\"\nusing Top = V" + top +
+                          ";\n"}};
   std::vector<std::string> own = {bench.source, kPrecompiled};
+  if (watches)
+    own.push_back(kUnits);
   for (const char *header : bench.headers)
     if (header)
       own.push_back(header);
@@ -309,6 +326,8 @@ Expected<sim::Simulator> build(const Package &package, const PlannedNode &node,
   if (isClang && isFlat)
     args.insert(args.end(),
                 {"-MAKEFLAGS", std::string("-f ../") + kPrecompiled});
+  if (watches)
+    args.push_back(kUnits);
   args.push_back(bench.source);
   args.insert(args.end(), sources->paths.begin(), sources->paths.end());
   std::string log = work + "/build.log";
@@ -374,6 +393,41 @@ Expected<sim::Report> sim::readReport(const std::string &path) {
       report.numbers[key.str()] = number;
   }
   return report;
+}
+
+Expected<std::vector<EngineFrame>> sim::readUnits(const std::string &path) {
+  std::vector<EngineFrame> engines;
+  if (!sys::fs::exists(path))
+    return engines;
+  Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  SmallVector<StringRef> lines, words;
+  StringRef(*text).split(lines, '\n', -1, false);
+  for (StringRef line : lines) {
+    words.clear();
+    line.split(words, ' ');
+    if (words.size() == 3 && words[0] == "frame") {
+      EngineFrame &engine = engines.emplace_back();
+      words[1].consume_front("u_");
+      engine.actor = words[1].str();
+      if (!words[2].getAsInteger(10, engine.cycles))
+        continue;
+    }
+    unsigned unit = 0;
+    UnitEvent event;
+    if (words.size() != 5 || engines.empty() ||
+        words[0].getAsInteger(10, unit) ||
+        unit >= engines.back().units.size() ||
+        words[1].getAsInteger(10, event.begin) ||
+        words[2].getAsInteger(10, event.end) ||
+        words[3].getAsInteger(10, event.before) ||
+        words[4].getAsInteger(10, event.stood))
+      return createStringError("'%s' has the line '%s'", path.c_str(),
+                               line.str().c_str());
+    engines.back().units[unit].push_back(event);
+  }
+  return engines;
 }
 
 Expected<sim::Simulator> sim::buildSystem(const Package &package,
@@ -501,6 +555,7 @@ Expected<SimResult> sim::runVerilator(const Package &package,
       "--latency",    measure ? "1" : "0",
       "--busy",       std::to_string(busy),
       "--progress",   options.progress ? "1" : "0",
+      "--units",      run + "/units.txt",
       "--report",     run + "/report.txt"};
   if (plan.tasks.isKeptByFpga())
     args.insert(args.end(), {"--keeps", "1"});
@@ -562,6 +617,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   result.intervalCycles = report->numbers["interval"];
   result.latencyCycles = report->numbers["latency"];
   result.loadCycles = report->numbers["load"];
+  if (Error error = readUnits(run + "/units.txt").moveInto(result.engines))
+    return std::move(error);
   result.outputs.resize(prepared.frames);
   for (size_t k = 0; k < node.outputs.size(); ++k) {
     Expected<std::string> bytes =

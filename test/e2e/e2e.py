@@ -90,6 +90,7 @@ SUITES = {
     "golden": golden.golden,            # NETWORK LEVEL
     "engine": engines.faces,            # NETWORK CORE FACES FRAMES
     "engine-core": engines.shared_core,
+    "engine-layers": engines.layers,    # DEVICE MHZ
     "engine-package": engines.package,  # NETWORK DEVICE MHZ
     "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
     "explore": explore.explore,

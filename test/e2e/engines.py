@@ -3,11 +3,13 @@
 against the interpreter's, byte by byte; predicted cycles against those of the RTL; and
 the packages that hold an engine."""
 import filecmp
+import json
 import re
 import sys
 
 import framework
 import networks
+import report
 import transformer
 import weights
 
@@ -16,6 +18,7 @@ MAUI = (networks.MODELS / "ROCm+onnxruntime/csharp/tools/MauiModelTester/Resourc
         "/test_data/model.onnx")
 # The prediction's error at most, and least shares of the array's products (16 x 16).
 NEAR = 0.03
+SOME = 120  # cycles by which a small layer may differ, of two refreshes of its memory
 USE = {"ic_resnet8": 0.90, "kws_dscnn": 0.36, "maui": 0.60, "tv_resnet18": 0.93,
        "tv_resnet50": 0.95, "attention": 0.7}
 
@@ -233,3 +236,50 @@ def shared_core(suite):
         suite.check(refused.status != 0 and wanted in refused.err
                     and not (suite.work / "no.rhz").exists(),
                     f"refused: {wanted}", f"{refused.command}: {refused.err}")
+
+
+def layers(suite, device, clock):
+    """Where the cycles of a small network go: each layer as predicted, the units' waits,
+    a trace with an event for each instruction, and the report."""
+    suite.tool("verilator")
+    built, trace = suite.work / "digits.rhz", suite.work / "units.json"
+    made = suite.run("compile", ROOT / "examples/digits/digits_qdq_int8.onnx", "--device",
+                     device, "--clock-mhz", clock, "--generators", "engine", "-o", built)
+    if not suite.check(made.status == 0, "it compiles"
+                       + (f": {made.message}" if made.status else ""), made.command):
+        return
+    answer = weights.simulated(suite, built, "digits", "--trace-units", str(trace),
+                               frames=1)
+    if not suite.check(len(answer.get("engines", [])) == 1, "it has one engine"):
+        return
+    engine, = answer["engines"]
+    for side in ("predicted", "measured"):
+        total = sum(layer[f"{side}_cycles"] for layer in engine["layers"])
+        suite.check(total == engine[f"{side}_cycles"], f"{side}: all layers take {total} cycles")
+    for layer in engine["layers"]:
+        predicted, measured = layer["predicted_cycles"], layer["measured_cycles"]
+        suite.check(abs(predicted - measured) <= max(NEAR * measured, SOME),
+                    f"{layer['name']}: {predicted} cycles predicted, {measured} measured")
+    listing = json.loads((built / f"nodes/node0/{engine['unit']}.layers.json").read_text())
+    opcodes = [listing["opcodes"][code] for code in listing["instructions"]["opcode"]]
+    wanted = sorted(opcodes * 2)  # measured and predicted
+    events = [event for event in json.loads(trace.read_text())["traceEvents"]
+              if event["ph"] == "X"]
+    suite.check(sorted(event["cat"] for event in events) == wanted,
+                f"the trace has an event for each of {len(opcodes)} instructions, twice")
+    suite.check(all(event["dur"] >= 0 and event["ts"] + event["dur"] <= engine["measured_cycles"]
+                    for event in events if event["pid"] == 1), "and they lie in the frame")
+    shown = suite.run("simulate", built, "-n", "1")
+    suite.check(all(layer["name"][:20] in shown.out for layer in engine["layers"])
+                and "waits for" in shown.out, "the layers are shown", shown.command)
+    page = report.drawn_page(suite, built / "report.html")
+    for where in ("engines/0/layers/1/ideal_cycles", "engines/0/timeline/matrix/0/1",
+                  "results/simulate/engines/0/layers/1/measured_cycles"):
+        suite.check(any(path == where for path, _ in page.marks), f"the report shows {where}")
+    streams = suite.work / "streams.rhz"
+    suite.run("compile", ROOT / "examples/digits/digits_qdq_int8.onnx", "--device", device,
+              "--generators", "stream", "-o", streams)
+    refused = suite.run("simulate", streams, "--trace-units", trace)
+    suite.check(refused.status == 1 and "has no engine, whose units --trace-units shows; "
+                "remedy: " in refused.err, "a package without an engine is refused",
+                refused.command)

@@ -37,7 +37,7 @@ REASONS = (
     (r"--bitstream|--level bitstream", "e2e.bitstream"),
     (r"^rhizome synth (network|digits).rhz", "minutes of Yosys; "
      "docs/start/latency.md runs it on a smaller one"),
-    (r"resnet50|small\.rhz", "a network that is not in this tree"),
+    (r"resnet50|resnet8|small\.rhz", "a network that is not in this tree"),
     (r"10\.0\.0\.\d|^rhizome run net.rhz --input x.npy --expect",
      "nodes; e2e.nodes"),
     (r"^bench/|^rhizome characterize|^python3 examples/.*/(train|make).py",

@@ -283,6 +283,8 @@ CASES = {
         "--cluster ku060x2 --numbers " + F,
         "simulate {package} --four-state --trace a.fst --level functional",
         "simulate {package} --level functional --trace a.fst",
+        "simulate {package} --level functional --trace-units {work}/units.json",
+        "simulate {package} --trace-units {work}/units.json",
         "run {package} --driver cpu --no-check --check-every 3",
         "run {package} --driver cpu --key {key}",
         "run {package} --driver cpu --stalls-in 5",

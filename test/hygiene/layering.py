@@ -67,7 +67,7 @@ ALLOWED = {
              "Dialect/Flow Numeric Support",
     "PlanBuild": "Dialect/Marks Cost Explore Explore/Solver Design Units Generator Rtl Package Target "
                  "Dialect/Flow Dialect/Osa Support",
-    "Evaluate": "Dialect/Marks Model Simulate Synth Calibrate Package Dialect/Num "
+    "Evaluate": "Dialect/Marks Engine Model Simulate Synth Calibrate Package Dialect/Num "
                 "Dialect/Osa Numeric Support",
     "Deploy": "Dialect/Marks Model ClusterSim Simulate Conversion Cpu Transforms Package Target "
               "Dialect/Num Dialect/Osa Support runtime",

@@ -62,6 +62,43 @@ void cli::printCluster(const ClusterResult &result,
                << decimal(result.buildSeconds, 1) << " s\n";
 }
 
+/// Layers of an engine: all of a few, otherwise those that take longest.
+static void printEngine(const EngineCycles &engine) {
+  constexpr size_t kMostRows = 24;
+  std::vector<int64_t> longest;
+  for (const EngineLayer &layer : engine.layers)
+    longest.push_back(layer.measured);
+  llvm::sort(longest, std::greater<>());
+  const int64_t least = longest.size() > kMostRows ? longest[kMostRows - 1] : 0;
+  Table table({"layer", "unit", "ideal", "predicted", "measured", "waits for",
+               "bytes"});
+  size_t shown = 0;
+  for (const EngineLayer &layer : engine.layers) {
+    if (layer.measured < least || shown == kMostRows)
+      continue;
+    ++shown;
+    std::string waits;
+    for (const auto &[whom, cycles] : layer.waits)
+      waits += (waits.empty() ? "" : ", ") + whom + " " + grouped(cycles);
+    table.add({shortened(layer.name), layer.unit,
+               layer.ideal ? grouped(layer.ideal) : "",
+               grouped(layer.predicted), grouped(layer.measured), waits,
+               layer.bytes ? grouped(layer.bytes) : ""});
+  }
+  table.add({"all", "", grouped(engine.ideal), grouped(engine.predicted),
+             grouped(engine.measured), "", ""});
+  llvm::outs() << "\n"
+               << engine.unit << ", cycles of a frame, bytes of '"
+               << engine.memory << "':\n";
+  table.print();
+  if (shown < engine.layers.size())
+    llvm::outs() << "and "
+                 << counted(int64_t(engine.layers.size() - shown),
+                            "shorter layer")
+                 << ": see --json or report.html\n";
+  llvm::outs() << "\n";
+}
+
 static int runSimulate(SimulateRequest request, bool json) {
   // The simulator counts its frames on the same line.
   ProgressLine line(!json, /*ticks=*/false);
@@ -92,6 +129,8 @@ static int runSimulate(SimulateRequest request, bool json) {
                               {"predicted", toJSON(result.predicted)},
                               {"measured", std::move(measured)},
                               {"sim_cycles_per_s", result.simCyclesPerS}};
+    if (!result.engines.empty())
+      object["engines"] = toJson(result.engines);
     if (!result.simulator.empty())
       object["simulator"] = llvm::json::fixUTF8(result.simulator);
     if (result.golden) {
@@ -137,6 +176,8 @@ static int runSimulate(SimulateRequest request, bool json) {
                  decimal(result.loadCycles, 0)});
     table.print();
   }
+  for (const EngineCycles &engine : result.engines)
+    printEngine(engine);
   if (result.cluster)
     printCluster(*result.cluster, result.predicted);
   if (result.simCyclesPerS > 0)
@@ -163,6 +204,10 @@ static void checkLevelOptions(const CLI::App &command, Level level) {
   if (level == Level::Functional || level == Level::Cluster)
     refuse({"--trace"}, "there are signals at the levels rtl, board, netlist "
                         "and bitstream only");
+  if (level != Level::Rtl)
+    refuse({"--trace-units"},
+           "units of engines are watched at --level rtl only; take that, or "
+           "leave it out");
   if (level == Level::Functional)
     refuse({"--stalls-in", "--stalls-out", "--four-state"},
            "nothing waits and nothing is unknown at --level functional; leave "
@@ -241,6 +286,13 @@ void cli::addSimulate(CLI::App &app, Run &run) {
                    : "'" + path + "' ends in neither .fst nor .vcd";
       });
   command
+      ->add_option("--trace-units", request.traceUnits,
+                   "write what the units of engines do in a frame, instruction "
+                   "by instruction, measured and predicted, as a trace for "
+                   "Perfetto or Chrome; a cycle is shown as 1 us")
+      ->option_text("FILE.json")
+      ->excludes(fourState);
+  command
       ->add_option(
           "--memory-error", options->memoryError,
           "of a kernel's system: the memory answers with an error in "
@@ -256,6 +308,7 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       "  rhizome simulate net.rhz -n 20 --stalls-in 30 --stalls-out 50\n"
       "  rhizome simulate net.rhz --input x.npy --expect y.npy --json\n"
       "  rhizome simulate net.rhz --input x.npy -n 2 --trace x.fst\n"
+      "  rhizome simulate net.rhz -n 1 --trace-units net.json\n"
       "  rhizome simulate net.rhz --level functional -n 1000\n"
       "  rhizome simulate net.rhz --level cluster -n 20 --loss 0.01\n"
       "  rhizome simulate helmholtz.rhz -n 4 --input x.npz --output v.npy\n"

@@ -27,8 +27,8 @@ TEST(Timing, EveryProgramEnds) {
     EXPECT_LT(fast.cycles, slow.cycles);
     int64_t products = 0;
     for (size_t i = 0; i + 1 < made.program.instructions.size(); ++i) {
-      EXPECT_LT(fast.begins[i], fast.ends[i]);
-      EXPECT_LE(fast.ends[i], fast.cycles);
+      EXPECT_LT(fast.spans[i].begin, fast.spans[i].end);
+      EXPECT_LE(fast.spans[i].end, fast.cycles);
       const Instruction &instruction = made.program.instructions[i];
       if (instruction.opcode == Opcode::Matrix) {
         const auto f = instruction.as<isa::Matrix>();
@@ -56,8 +56,8 @@ TEST(Timing, UnitsOverlap) {
   seal(program, core);
   const Prediction made = predict(program, core);
   // The weights come while the load goes on, the products after it.
-  EXPECT_LT(made.ends[1], made.ends[0] + 40);
-  EXPECT_GT(made.begins[2], made.ends[0]);
+  EXPECT_LT(made.spans[1].end, made.spans[0].end + 40);
+  EXPECT_GT(made.spans[2].begin, made.spans[0].end);
   EXPECT_EQ(made.readWords[0],
             int64_t(64 + 16 + 2 * (1 + program.instructions.size())));
 }

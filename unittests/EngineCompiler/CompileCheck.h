@@ -42,6 +42,11 @@ protected:
     if (!compiled)
       return refusals;
     EXPECT_TRUE(refusals.empty());
+    int64_t cycles = 0;
+    for (const LayerUse &use : compiled->listing.account(
+             compiled->predicted.spans, compiled->predicted.cycles))
+      cycles += use.cycles;
+    EXPECT_EQ(cycles, compiled->predicted.cycles) << "of all layers";
     for (const Problem &problem :
          verify(compiled->program, core, compiled->surroundings()))
       ADD_FAILURE() << problem.text << "\n"

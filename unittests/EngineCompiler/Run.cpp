@@ -66,11 +66,13 @@ static std::string runFace(StringRef face, const CompiledNetwork &compiled,
 }
 
 static void printLayers(const CompiledNetwork &compiled) {
-  for (auto [i, layer] : enumerate(compiled.layers))
+  const std::vector<LayerUse> uses = compiled.listing.account(
+      compiled.predicted.spans, compiled.predicted.cycles);
+  for (auto [i, layer] : enumerate(compiled.listing.layers))
     outs() << format("%3zu %-8s %9lld products, %8lld cycles, tiles of %lld x "
                      "%lld%s%s, ",
                      size_t(i), layer.kind.c_str(), (long long)layer.products,
-                     (long long)layer.cycles, (long long)layer.rows,
+                     (long long)uses[i].cycles, (long long)layer.rows,
                      (long long)layer.columns,
                      layer.isInputInside ? ", in" : "",
                      layer.isOutputInside ? ", out" : "")

@@ -17,14 +17,39 @@ struct MemoryTiming {
   bool isShared = false; ///< reads and writes take turns
 };
 
+/// What a unit waits for: a token of another one, or a block of its weights or
+/// room for one; the next instruction; what lies around the core; or the
+/// instruction before, and its own pipeline.
+enum class Cause : uint8_t {
+  Load,
+  Weights,
+  Matrix,
+  Vector,
+  Store,
+  Fetch,
+  Memory,
+  Stream,
+  Itself
+};
+constexpr unsigned kCauses = 9;
+
+/// "memory".
+const char *nameOf(Cause cause);
+
+/// An instruction in its unit, in cycles from the start of the frame.
+struct Span {
+  int64_t begin = 0, end = 0;
+  Cause before = Cause::Itself; ///< what came last of all that it waited for
+  Cause during = Cause::Itself; ///< what it waited for while it was carried out
+};
+
 struct Prediction {
   int64_t cycles = 0; ///< from the start of a frame to its end
   /// Of each unit, in how many cycles it carries something out.
   std::array<int64_t, kUnits> runs = {};
   int64_t arrayCycles = 0; ///< in which a word goes through the array
   std::array<int64_t, 4> readWords = {}, writtenWords = {}; ///< at each port
-  /// When each instruction begins and ends; `end` is not among them.
-  std::vector<int64_t> begins, ends;
+  std::vector<Span> spans; ///< of each instruction; `end` is not among them
 };
 
 /// Runs a program that has passed the verifier, word counts instead of words:

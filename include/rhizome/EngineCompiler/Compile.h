@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "rhizome/Engine/Faces.h"
+#include "rhizome/Engine/Listing.h"
 #include "rhizome/Engine/Timing.h"
 #include "rhizome/Engine/Verifier.h"
 
@@ -31,24 +32,14 @@ struct Segment {
   std::vector<int8_t> bytes; ///< whole words
 };
 
-/// A layer of the program: operations that are carried out tile by tile.
-struct LayerReport {
-  std::string name;
-  std::string kind;              ///< "matrix", "dot", "maximum" or "map"
-  int64_t products = 0;          ///< of the model
-  int64_t rows = 0, columns = 0; ///< of a tile
-  bool isInputInside = false, isOutputInside = false; ///< in the scratchpad
-  int64_t cycles = 0; ///< predicted, from the end of the layers before to its
-};
-
 struct CompiledNetwork {
   Program program;
   std::vector<Segment> segments;
   std::array<int64_t, 4> memoryWords = {}; ///< segments and working space
   std::vector<TensorPlace> inputs, outputs;
   int64_t received = 0, sent = 0; ///< words of the streams in a frame
-  std::vector<LayerReport> layers;
-  int64_t products = 0; ///< of the model
+  Listing listing;                ///< its layers
+  int64_t products = 0;           ///< of the model
   Prediction predicted;
 
   /// Memories with the segments and zeros.

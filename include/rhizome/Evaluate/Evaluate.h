@@ -30,6 +30,8 @@ struct SimulateRequest : model::DataChoice {
   unsigned stallsIn = 0, stallsOut = 0;
   bool fourState = false;
   std::string trace; ///< a file for waveforms, .fst or .vcd; "": none
+  /// A file for what engines' units do, as JSON for Perfetto; "": none.
+  std::string traceUnits;
   bool showProgress = false;
   /// Told in words of what takes a while, as it begins.
   std::function<void(const std::string &what)> onWait;
@@ -37,6 +39,25 @@ struct SimulateRequest : model::DataChoice {
   double loss = 0, reorder = 0, reorderDelayUs = 20;
   std::string hostfile; ///< for mpirun
 };
+
+/// Where the cycles of a frame go on an engine, layer by layer.
+struct EngineLayer {
+  std::string name, kind;
+  int64_t ideal = 0; ///< products by those of the array in a cycle
+  int64_t predicted = 0, measured = 0;
+  int64_t bytes = 0; ///< to and from memory
+  /// The unit that the layer is about, and what it waits for most: whom, and in
+  /// how many of the measured cycles.
+  std::string unit;
+  std::vector<std::pair<std::string, int64_t>> waits;
+  llvm::json::Object units; ///< measured: works and waits of each
+};
+struct EngineCycles {
+  std::string unit, memory;
+  int64_t ideal = 0, predicted = 0, measured = 0;
+  std::vector<EngineLayer> layers;
+};
+llvm::json::Array toJson(const std::vector<EngineCycles> &engines);
 
 struct SimulateResult : model::Comparison {
   int64_t frames = 0;
@@ -46,6 +67,7 @@ struct SimulateResult : model::Comparison {
   bool measured = false;
   double intervalCycles = 0;
   int64_t latencyCycles = 0, loadCycles = 0;
+  std::vector<EngineCycles> engines; ///< of the RTL in Verilator
   double simCyclesPerS = 0;
   double buildSeconds = 0;
   std::string simulator; ///< the program that was run, "" if none was

@@ -7,6 +7,7 @@
 #include "rhizome/Package/Package.h"
 #include "rhizome/Simulate/Program.h"
 #include "rhizome/Support/Tensor.h"
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -44,6 +45,25 @@ struct SimOptions {
   std::string trace;
 };
 
+/// An instruction of an engine's unit, in cycles from the start of the frame.
+struct UnitEvent {
+  int64_t begin = 0, end = 0;
+  /// The unit whose token came last before it began, in the order of the
+  /// instruction set; 5: the instruction itself came last, 8: nothing was
+  /// missing but its unit.
+  int64_t before = 0;
+  /// Cycles in which the matrix unit had no weights, and the unit of weights no
+  /// room for them.
+  int64_t stood = 0;
+};
+
+/// What an engine did in one frame.
+struct EngineFrame {
+  std::string actor;
+  int64_t cycles = 0;
+  std::array<std::vector<UnitEvent>, 5> units; ///< in the order of each
+};
+
 struct SimResult {
   /// [frame][output], channels-last, for the given frames.
   std::vector<std::vector<Tensor>> outputs;
@@ -59,6 +79,8 @@ struct SimResult {
   /// loaded.
   int64_t loadCycles = 0;
   int64_t cycles = 0; ///< total simulated cycles
+  /// Of each engine of the RTL in Verilator, a frame in the middle.
+  std::vector<EngineFrame> engines;
   double simCyclesPerS = 0;
   double buildSeconds = 0; ///< 0 if the simulator came from the cache
   std::string simulator;   ///< Verilator's program, "" of Icarus

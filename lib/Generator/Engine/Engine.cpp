@@ -7,6 +7,8 @@
 #include "rhizome/Dialect/Osa/Osa.h"
 #include "rhizome/Engine/Core.h"
 #include "rhizome/Support/Failures.h"
+#include "rhizome/Support/LayersFile.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Parallel.h"
 #include <cmath>
 
@@ -267,6 +269,13 @@ public:
       llvm::copy(segment.bytes, bytes.begin() + segment.address * core.in);
     images[unit.name] = MemoryImage::ofBytes(core.port_bits, bytes);
     unit.memories[0].segment = unit.name;
+    engine::Listing listing = network->listing;
+    listing.unit = unit.name;
+    listing.memory = unit.memories[0].memory;
+    const std::string text =
+        llvm::formatv("{0}\n", llvm::json::Value(toJson(listing)));
+    images[unit.name + kLayersFile.str()] =
+        MemoryImage::ofBytes(8, {text.begin(), text.end()});
   }
 
 private:
