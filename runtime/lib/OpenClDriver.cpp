@@ -170,8 +170,9 @@ private:
   Status doWait(size_t region, Duration patience,
                 std::vector<Bytes> &outputs) override {
     if (!isDone(*started.front(), patience))
-      return {Fault::TimeOut,
-              "'" + deviceName + "' has not computed the frame in time"};
+      return {Fault::TimeOut, "'" + deviceName +
+                                  "' has not computed the frame in time; wait "
+                                  "longer, or close the driver if it hangs"};
     std::shared_ptr<Frame> done = std::move(started.front());
     started.pop_front();
     if (done->status != CL_COMPLETE)
@@ -219,7 +220,8 @@ private:
   }
   Status lost(const char *call, cl_int code) const {
     return {Fault::Gone, "the OpenCL device '" + deviceName +
-                             "' is gone: " + call + " gives " + codeText(code)};
+                             "' is gone: " + call + " gives " + codeText(code) +
+                             "; open it again, or another one"};
   }
   static bool isDone(Frame &frame, Duration patience) {
     std::unique_lock<std::mutex> lock(frame.mutex);
@@ -417,8 +419,7 @@ private:
       text += ", nor " + design().program->kernel + " of the package's '" +
               design().program->file + "',";
     return {Fault::Unsupported,
-            text + " nor the " +
-                (starter || kind == "rhz_kernel" ? "design " : "mover ") +
+            text + " nor the " + (kind == "rhz_kernel" ? "design " : "mover ") +
                 unit + ": it was built for another package"};
   }
 
