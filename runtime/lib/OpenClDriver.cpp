@@ -124,7 +124,7 @@ private:
         return lost("clCreateCommandQueue", code);
     }
     idle.resize(design().regionCount());
-    return {};
+    return reports ? tryOut() : Status();
   }
 
   Status doLoad(const Segment &segment,
@@ -452,6 +452,27 @@ private:
                 cl.clSetKernelArg(starter.get(), index++, sizeof held, &held);
             code != CL_SUCCESS)
           return lost("clSetKernelArg", code);
+    return {};
+  }
+
+  /// Launches a package's program, which finds no program in the memory and
+  /// returns: some devices translate a kernel with its first launch, which
+  /// takes longer than a frame may.
+  Status tryOut() {
+    std::shared_ptr<Frame> frame;
+    if (Status status = newFrame(0, frame); !status)
+      return status;
+    frame->unread = frame->outputs.size();
+    std::vector<Event> computed;
+    if (Status status = compute(*frame, {}, computed); !status)
+      return status;
+    if (Status status = readOutputs(frame, computed); !status)
+      return status;
+    if (!isDone(*frame, kStart))
+      return {Fault::Gone,
+              "'" + deviceName + "' does not end '" + path +
+                  "' in a minute, which has nothing to do; reset the device"};
+    idle[0].push_back(std::move(frame));
     return {};
   }
 

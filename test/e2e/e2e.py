@@ -89,6 +89,7 @@ SUITES = {
     "reference": reference.reference,   # NETWORK FRAMES
     "golden": golden.golden,            # NETWORK LEVEL
     "engine": engines.faces,            # NETWORK CORE FACES FRAMES
+    "engine-opencl": engines.opencl,    # NETWORK DEVICE FRAMES
     "engine-package": engines.package,  # NETWORK DEVICE MHZ
     "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
     "explore": explore.explore,

@@ -105,24 +105,6 @@ std::string lackingFor(const Actor &unit, const DeviceContext &device) {
   return "";
 }
 
-/// The core of a unit, as its program names it.
-engine::Core coreOf(const Actor &unit) {
-  auto p = unit.as<unit::Engine>();
-  engine::Core core;
-  core.in = p.In;
-  core.out = p.Out;
-  core.words = p.Words;
-  core.banks = p.Banks;
-  core.entries = p.Entries;
-  core.sum_bits = p.SumBits;
-  core.queue = p.Queue;
-  core.depth = p.Waiting;
-  core.tokens = p.Tokens;
-  core.ports = 1;
-  core.port_bits = p.DataWidth;
-  return core;
-}
-
 /// How a tensor's elements come or go: a row of a packed one, or a pixel, from
 /// a new word on.
 BeatFormat formatOf(const engine::TensorPlace &place, Type type, int64_t in) {
