@@ -367,15 +367,18 @@ def semantics(isa):
 
 OPENCL = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Generated from rtl/isa by scripts/generate_isa.py. One work-item carries out a
-// whole program in its order. IN, OUT, ENTRIES and SUM_BITS are the core's. The
-// queue has room for as many blocks as the program's head says, at least one. The
-// program must have passed the verifier.
-#define SCRATCH(word, byte) scratch[(long)(word) * IN + (byte)]
-#define SUM(bank, entry, column) \\
-  sums[((long)(bank) * ENTRIES + (entry)) * OUT + (column)]
+// whole program in its order. IN, OUT, WORDS, ENTRIES and SUM_BITS are the core's;
+// ROOM words are behind each port, STREAM_IN and STREAM_OUT in the streams of a
+// frame, INSTRUCTIONS after the head, BLOCKS in the queue. What the verifier would
+// refuse gives other bytes, and touches nothing else.
+#define BELOW(value, count) min((uint)(value), (uint)(count) - 1)
+#define SCRATCH(word, byte) scratch[(long)((word) & (WORDS - 1)) * IN + (byte)]
+#define SUM(bank, entry, column)                                              \\
+  sums[((long)(bank) * ENTRIES + BELOW(entry, ENTRIES)) * OUT +               \\
+       BELOW(column, OUT)]
 #define MEMORY(port, word, byte)                                              \\
   ((port) == 0 ? m0 : (port) == 1 ? m1 : (port) == 2 ? m2 : m3)               \\
-      [(long)(word) * IN + (byte)]
+      [(long)BELOW(word, ROOM) * IN + (byte)]
 #define BLOCK(number, column, row) \\
   queue[((long)((number) % room) * OUT + (column)) * IN + (row)]
 #define PUSHED(block, column, row) BLOCK(pushed + (block), column, row)
@@ -383,15 +386,17 @@ OPENCL = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #define RECEIVE(word)                                                         \\
   {                                                                           \\
     for (int i_ = 0; i_ < IN; i_++)                                           \\
-      SCRATCH(word, i_) = stream_in[received * IN + i_];                      \\
+      SCRATCH(word, i_) =                                                     \\
+          stream_in[(long)BELOW(received, STREAM_IN) * IN + i_];              \\
     received++;                                                               \\
   }
 #define RECEIVE_ROW(words) (row_at = received * IN, received += (words))
-#define RECEIVED(byte) stream_in[row_at + (byte)]
+#define RECEIVED(byte) stream_in[min(row_at + (byte), (long)STREAM_IN * IN - 1)]
 #define SEND(word)                                                            \\
   {                                                                           \\
     for (int i_ = 0; i_ < IN; i_++)                                           \\
-      stream_out[sent * IN + i_] = SCRATCH(word, i_);                         \\
+      stream_out[(long)BELOW(sent, STREAM_OUT) * IN + i_] =                   \\
+          SCRATCH(word, i_);                                                  \\
     sent++;                                                                   \\
   }
 #define WRAP(value) \\
@@ -404,6 +409,12 @@ static uint bits(__global const uchar *instruction, int bit, int count) {
   return (uint)(all >> (bit % 8) & ((1ul << count) - 1));
 }
 
+#define HEAD_OPCODE(head) bits(head, 0, 3)
+#define HEAD_ISA(head) bits(head, @ISA@)
+#define HEAD_CORE(head) bits(head, @CORE@)
+#define HEAD_INSTRUCTIONS(head) bits(head, @INSTRUCTIONS@)
+#define HEAD_BLOCKS(head) bits(head, @BLOCKS@)
+
 static int signed_bits(__global const uchar *instruction, int bit, int count) {
   return (int)(bits(instruction, bit, count) << (32 - count)) >> (32 - count);
 }
@@ -415,8 +426,8 @@ __kernel void engine(__global const uchar *program, __global char *m0,
                      __global char *stream_out) {
   long received = 0, row_at = 0, sent = 0;
   int pushed = 0, popped = 0;
-  const int instructions = (int)bits(program, @INSTRUCTIONS@);
-  const int room = max(1, (int)bits(program, @BLOCKS@));
+  const int instructions = (int)min(HEAD_INSTRUCTIONS(program), (uint)INSTRUCTIONS);
+  const int room = clamp((int)HEAD_BLOCKS(program), 1, BLOCKS);
   for (int order = 0; order < instructions; order++) {
     program += @BYTES@;
     switch (bits(program, 0, 3)) {
@@ -444,6 +455,7 @@ def opencl(isa):
     head = next(i for i in isa.instructions if i["name"] == "head")
     places = {f["Name"]: f"{bit}, {f['Bits']}" for f, bit in placed(head)}
     return (OPENCL.replace("@CASES@", "\n".join(cases))
+            .replace("@ISA@", places["isa"]).replace("@CORE@", places["core"])
             .replace("@INSTRUCTIONS@", places["instructions"])
             .replace("@BLOCKS@", places["blocks"])
             .replace("@BYTES@", str(BITS // 8)))

@@ -283,7 +283,8 @@ def streamed(struct, field, records):
     if field.kind == "values":
         return f"os.attribute({key}, json::Object({member}));"
     if field.record and "stream" in records.structs[field.record].forms:
-        made = f"{field.write}(value)" if field.kind == "made" else member
+        made = (f"{field.write}(value)" if field.kind == "made" else
+                f"*{member}" if field.kind == "maybe" else member)
         return f"printAt(os, {key}, {made});"
     return f"os.attribute({key}, {valued(struct, field)});"
 

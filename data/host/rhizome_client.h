@@ -20,10 +20,10 @@ const rhz_model *rhz_compiled_model(void);
  * says where the device is: a simulator's program; a serial line and its baud
  * rate; for every node "NODE=ADDRESS:PORT" ("host=…" says where to listen,
  * "key=FILE" which key the nodes share: that needs libsodium); an OpenCL program
- * and a part of its platform's name. "cpu", and "opencl" without a program, need
- * the package's machine code (--cpu-object). Gives up after `patience_s`
- * seconds, here and later with each frame. NULL on failure, with a sentence in
- * `error`. */
+ * and a part of its platform's name. "cpu" needs the package's machine code
+ * (--cpu-object), and so does "opencl" without a program, unless the package
+ * has one of its own. Gives up after `patience_s` seconds, here and later with
+ * each frame. NULL on failure, with a sentence in `error`. */
 rhz_client *rhz_open(const char *package, const char *driver,
                      const char *const *where, double patience_s, char *error,
                      size_t error_size);

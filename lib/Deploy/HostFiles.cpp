@@ -73,6 +73,9 @@ Expected<runtime::Design> deploy::designOf(const Plan &plan, StringRef folder) {
       return file.takeError();
     design.images.push_back(std::move(*file));
   }
+  if (node.program)
+    design.program = {node.program->file, node.program->kernel,
+                      uint64_t(node.program->spaceBytes)};
   for (const PlannedSegment &segment : node.segments) {
     Expected<runtime::File> file = fileOf(folder, segment.file);
     if (!file)
@@ -135,6 +138,7 @@ public:
     files();
     regions();
     states();
+    program();
     os << "static const rhz_model rhizome_model = {\n    "
        << cString(plan.model) << ", " << (host.complete ? 1 : 0) << ",\n    "
        << host.inputs.size() << ", " << host.outputs.size()
@@ -147,7 +151,8 @@ public:
        << (design.regions.empty() ? "NULL" : "rhizome_regions") << ", "
        << host.states.size() << ", "
        << (host.states.empty() ? "NULL" : "rhizome_states") << ", "
-       << keptCount(plan) << "};\n#endif\n";
+       << keptCount(plan) << ", "
+       << (design.program ? "&rhizome_program" : "NULL") << "};\n#endif\n";
     return std::move(text);
   }
 
@@ -280,6 +285,13 @@ private:
     os << "};\n";
   }
 
+  void program() {
+    if (const auto &program = design.program)
+      os << "static const rhz_program rhizome_program = {\n    "
+         << cString(program->file) << ", " << cString(program->kernel) << ", "
+         << digitsOf(int64_t(program->spaceBytes)) << "};\n";
+  }
+
   const Plan &plan;
   const runtime::Design &design;
   std::string text;
@@ -347,8 +359,8 @@ std::string deploy::hostPage(const Plan &plan) {
         "| `xrt` | an Alveo: the `.xclbin`, and the card's number unless it is "
         "0; built in where XRT is (`XILINX_XRT`) |\n"
         "| `opencl` | a program (`.xclbin`, `.cl`) and a part of its "
-        "platform's name; without them the machine code in a device's place "
-        "|\n"
+        "platform's name; without them the machine code in a device's place, "
+        "or the package's own program if it has one |\n"
         "\nWith `model/cpu.o` the function `rhz_compute` runs the whole model "
         "on this CPU;\nby hand, add `../model/cpu.o` to the last command.\n";
   return text;

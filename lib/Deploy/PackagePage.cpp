@@ -260,6 +260,11 @@ private:
       os << "\nStart the nodes as processes (`./deploy.sh start`), or edit "
             "`deploy.yaml` for boards, and\n\n"
             "    rhizome run . --input x.npy --output y.npy\n";
+    for (const PlannedNode &node : plan.nodes)
+      if (node.program)
+        os << "\n**OpenCL**, any device:\n\n    rhizome run . --driver opencl "
+              "--program "
+           << node.program->file << "\n";
     os << "\n**C and C++**: `host/README.md`, with drivers for serial lines, "
           "networks, XRT and OpenCL.\n"
           "`rhizome run . --driver …` takes the same drivers.\n";

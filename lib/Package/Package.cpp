@@ -151,11 +151,13 @@ Error Package::checkSegments() const {
       if (!sys::fs::is_regular_file(path(segment.file)) ||
           sys::fs::file_size(path(segment.file), bytes))
         return createStringError("the package '%s' is damaged: its plan names "
-                                 "the segment '%s', which is missing",
+                                 "the segment '%s', which is missing; copy the "
+                                 "package again, or compile anew",
                                  root.c_str(), segment.file.c_str());
       if (int64_t(bytes) != segment.bytes)
         return createStringError("the package '%s' is damaged: the segment "
-                                 "'%s' has %llu bytes, its plan says %lld",
+                                 "'%s' has %llu bytes, its plan says %lld; "
+                                 "copy the package again, or compile anew",
                                  root.c_str(), segment.file.c_str(),
                                  static_cast<unsigned long long>(bytes),
                                  static_cast<long long>(segment.bytes));

@@ -118,6 +118,30 @@ static llvm::Error writeSegments(PackageWriter &writer, PlannedNode &node,
   return llvm::Error::success();
 }
 
+/// Writes what computes the same on an OpenCL device, if the design is one unit
+/// that knows it.
+static llvm::Error writeProgram(PackageWriter &writer, PlannedNode &node,
+                                explore::NodeResult &result) {
+  auto actors =
+      llvm::to_vector(result.design.getBody().getOps<flow::ActorOp>());
+  if (actors.size() != 3)
+    return llvm::Error::success();
+  const unit::Instance unit = actors[1].getUnit();
+  const gen::UnitModel *model = gen::findUnit(unit.kind().name);
+  std::vector<const gen::MemoryImage *> memories;
+  for (flow::BankAttr bank : actors[1].getBanks()) {
+    auto image = result.images.find(bank.getSegment().str());
+    memories.push_back(image == result.images.end() ? nullptr : &image->second);
+  }
+  auto program =
+      model->program(unit, actors[0].getUnit(), actors[2].getUnit(), memories);
+  if (!program)
+    return llvm::Error::success();
+  node.program = {"nodes/" + node.name + "/opencl/" + unit.kind().name + ".cl",
+                  program->kernel, program->spaceBytes};
+  return writer.writeFile(node.program->file, program->text);
+}
+
 llvm::Error layOutSegments(explore::NodeResult &result) {
   std::string text;
   ScopedDiagnosticHandler handler(result.design.getContext(),
@@ -181,6 +205,8 @@ llvm::Error writeNode(PackageWriter &writer, PlannedNode &node,
   std::string folder = "nodes/" + node.name + "/rtl";
   std::set<std::string> segments, seen;
   if (auto error = writeSegments(writer, node, result, segments))
+    return error;
+  if (auto error = writeProgram(writer, node, result))
     return error;
   node.top = holder->getAttrOfType<StringAttr>(marks::kTop).str();
   if (auto error = writeFiles(writer, folder, holder, "", seen, node))

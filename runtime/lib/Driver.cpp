@@ -16,9 +16,12 @@ Status checked(const File &file, std::span<const uint8_t> bytes) {
   if (bytes.size() != file.bytes)
     return {Fault::File, "'" + file.path + "' has " +
                              std::to_string(bytes.size()) + " bytes, not " +
-                             std::to_string(file.bytes)};
+                             std::to_string(file.bytes) +
+                             "; copy the package again"};
   if (rhz_checksum(bytes.data(), bytes.size()) != file.checksum)
-    return {Fault::File, "'" + file.path + "' was altered"};
+    return {Fault::File, "'" + file.path +
+                             "' was altered; copy the package again, or "
+                             "compile anew"};
   return {};
 }
 
@@ -27,6 +30,17 @@ std::string sizeText(size_t given, size_t wanted) {
          std::to_string(wanted);
 }
 } // namespace
+
+std::vector<uint64_t> Design::memoryBytes() const {
+  std::vector<uint64_t> sizes;
+  for (const Segment &segment : segments) {
+    if (segment.port >= sizes.size())
+      sizes.resize(segment.port + 1);
+    sizes[segment.port] = std::max(sizes[segment.port],
+                                   uint64_t(segment.address) + segment.bytes);
+  }
+  return sizes;
+}
 
 Status readFile(const Design &design, const File &file, Bytes &bytes) {
   FILE *stream = std::fopen((design.folder + "/" + file.path).c_str(), "rb");

@@ -39,6 +39,9 @@ Design designOf(const rhz_model &model, std::string folder) {
                                segment.bank, segment.address, segment.port});
   }
   design.keepsState = model.kept_count > 0;
+  if (const rhz_program *program = model.program)
+    design.program = {program->file, program->kernel,
+                      uint64_t(program->space_bytes)};
   Region next;
   for (size_t r = 0; r < model.region_count; ++r) {
     next.inputs = model.regions[r].to_device_count;

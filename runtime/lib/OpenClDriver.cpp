@@ -3,103 +3,30 @@
 // movers run side by side and a frame is written while another is computed;
 // what crosses queues waits for events. A frame keeps its buffers and bytes
 // alive until its last command has called back, whatever becomes of the driver.
+// A program works on frames in their order, so the contents of memories and the
+// space that it works in are there once, however many frames are on their way.
 // Without OpenCL's headers there is a driver that says so.
 #include "rhizome/runtime/drivers.h"
 
 #if __has_include(<CL/cl.h>)
-#define CL_TARGET_OPENCL_VERSION 120
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
+#include "OpenClLibrary.h"
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
 #include <filesystem>
+#include <initializer_list>
 #include <mutex>
+#include <set>
 #include <utility>
 
 namespace rhizome::runtime {
 namespace {
-/// What an ICD loader says that finds no platform.
-constexpr cl_int kNoPlatform = -1001;
+using opencl::codeText;
 
-#define RHZ_CL_CALLS(X)                                                        \
-  X(clGetPlatformIDs)                                                          \
-  X(clGetPlatformInfo)                                                         \
-  X(clGetDeviceIDs)                                                            \
-  X(clGetDeviceInfo)                                                           \
-  X(clCreateContext)                                                           \
-  X(clReleaseContext)                                                          \
-  X(clCreateCommandQueue)                                                      \
-  X(clReleaseCommandQueue)                                                     \
-  X(clCreateBuffer)                                                            \
-  X(clReleaseMemObject)                                                        \
-  X(clEnqueueWriteBuffer)                                                      \
-  X(clEnqueueReadBuffer)                                                       \
-  X(clEnqueueNDRangeKernel)                                                    \
-  X(clEnqueueNativeKernel)                                                     \
-  X(clCreateProgramWithSource)                                                 \
-  X(clCreateProgramWithBinary)                                                 \
-  X(clBuildProgram)                                                            \
-  X(clGetProgramBuildInfo)                                                     \
-  X(clReleaseProgram)                                                          \
-  X(clCreateKernel)                                                            \
-  X(clSetKernelArg)                                                            \
-  X(clReleaseKernel)                                                           \
-  X(clSetEventCallback)                                                        \
-  X(clReleaseEvent)                                                            \
-  X(clFlush)                                                                   \
-  X(clFinish)
-
-/// The functions of libOpenCL, which stays loaded: its threads may call back.
-struct Library {
-#define X(name) decltype(&::name) name = nullptr;
-  RHZ_CL_CALLS(X)
-#undef X
-
-  Status load(const std::string &path) {
-    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-      return {Fault::Unsupported,
-              "OpenCL is not installed on this machine (" +
-                  std::string(dlerror()) +
-                  "); Debian's package ocl-icd-libopencl1 brings it, and a "
-                  "platform's package its devices"};
-    const char *missing = nullptr;
-#define X(name)                                                                \
-  name = reinterpret_cast<decltype(name)>(dlsym(handle, #name));               \
-  if (!name)                                                                   \
-    missing = #name;
-    RHZ_CL_CALLS(X)
-#undef X
-    if (missing)
-      return {Fault::Unsupported,
-              "'" + path + "' is no OpenCL 1.2: it has no " + missing};
-    return {};
-  }
-};
-
-std::string codeText(cl_int code) {
-  static const std::pair<cl_int, const char *> names[] = {
-      {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND"},
-      {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE"},
-      {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-      {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
-      {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY"},
-      {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE"},
-      {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-       "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST"},
-      {CL_INVALID_BINARY, "CL_INVALID_BINARY"},
-      {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME"},
-      {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS"},
-      {CL_INVALID_ARG_INDEX, "CL_INVALID_ARG_INDEX"}};
-  for (auto [known, name] : names)
-    if (known == code)
-      return std::string(name) + " (" + std::to_string(code) + ")";
-  return "error " + std::to_string(code);
-}
+/// For what a design does before its first frame.
+constexpr Duration kStart = std::chrono::seconds(60);
 
 template <typename T> using Shared = std::shared_ptr<std::remove_pointer_t<T>>;
 using Buffer = Shared<cl_mem>;
@@ -148,6 +75,11 @@ void computeFrame(void *arguments) {
                     : error;
 }
 
+/// Lets go of a frame of which an input is written.
+void CL_CALLBACK noteWritten(cl_event, cl_int, void *context) {
+  delete static_cast<std::shared_ptr<Frame> *>(context);
+}
+
 /// An output has come, or will not.
 void CL_CALLBACK noteRead(cl_event, cl_int status, void *context) {
   auto *holder = static_cast<std::shared_ptr<Frame> *>(context);
@@ -182,6 +114,8 @@ private:
       return lost("clCreateContext", code);
     if (Status status = makeKernels(); !status)
       return status;
+    if (Status status = makeMemories(); !status)
+      return status;
     for (size_t k = 0; k < kernels.size() + 2; ++k) {
       queues.push_back(
           own(cl.clCreateCommandQueue(context.get(), device, 0, &code),
@@ -189,21 +123,26 @@ private:
       if (code != CL_SUCCESS)
         return lost("clCreateCommandQueue", code);
     }
-    segments.resize(design().segments.size());
     idle.resize(design().regionCount());
-    return {};
+    return reports ? tryOut() : Status();
   }
 
   Status doLoad(const Segment &segment,
                 std::span<const uint8_t> bytes) override {
-    Buffer &buffer = segments[size_t(&segment - design().segments.data())];
-    if (Status status = allocate(CL_MEM_READ_ONLY, bytes.size(), buffer);
-        !status)
-      return status;
-    return checked("clEnqueueWriteBuffer",
-                   cl.clEnqueueWriteBuffer(queues[0].get(), buffer.get(),
-                                           CL_TRUE, 0, bytes.size(),
-                                           bytes.data(), 0, nullptr, nullptr));
+    if (!program)
+      return {}; // the function has what it needs
+    // An empty one is where a space of the design ends.
+    if (!bytes.empty())
+      if (Status status =
+              checked("clEnqueueWriteBuffer",
+                      cl.clEnqueueWriteBuffer(
+                          queues[0].get(), memories[segment.port].get(),
+                          CL_TRUE, size_t(segment.address), bytes.size(),
+                          bytes.data(), 0, nullptr, nullptr));
+          !status)
+        return status;
+    missing.erase(&segment);
+    return missing.empty() ? start() : Status();
   }
 
   Status doLaunch(size_t region, std::vector<Bytes> inputs) override {
@@ -218,7 +157,7 @@ private:
     frame->status = CL_COMPLETE;
     frame->error.clear();
     std::vector<Event> written, computed;
-    if (Status status = writeInputs(*frame, written); !status)
+    if (Status status = writeInputs(frame, written); !status)
       return status;
     if (Status status = compute(*frame, written, computed); !status)
       return status;
@@ -230,14 +169,10 @@ private:
 
   Status doWait(size_t region, Duration patience,
                 std::vector<Bytes> &outputs) override {
-    Frame &frame = *started.front();
-    {
-      std::unique_lock<std::mutex> lock(frame.mutex);
-      if (!frame.changed.wait_for(lock, patience,
-                                  [&] { return frame.unread == 0; }))
-        return {Fault::TimeOut,
-                "'" + deviceName + "' has not computed the frame in time"};
-    }
+    if (!isDone(*started.front(), patience))
+      return {Fault::TimeOut, "'" + deviceName +
+                                  "' has not computed the frame in time; wait "
+                                  "longer, or close the driver if it hangs"};
     std::shared_ptr<Frame> done = std::move(started.front());
     started.pop_front();
     if (done->status != CL_COMPLETE)
@@ -246,6 +181,10 @@ private:
       std::string error = done->error;
       idle[region].push_back(std::move(done));
       return {Fault::Device, error};
+    }
+    if (Status status = checkReport(*done); !status) {
+      idle[region].push_back(std::move(done));
+      return status;
     }
     for (size_t k = 0; k < done->outputs.size(); ++k) {
       auto begin = done->outputs[k].begin();
@@ -262,9 +201,13 @@ private:
         cl.clFinish(queue.get());
     started.clear();
     idle.clear();
-    segments.clear();
+    memories.clear();
+    space.reset();
+    missing.clear();
     queues.clear();
     kernels.clear();
+    starter.reset();
+    areMovers = reports = false;
     program.reset();
     context.reset();
   }
@@ -277,7 +220,13 @@ private:
   }
   Status lost(const char *call, cl_int code) const {
     return {Fault::Gone, "the OpenCL device '" + deviceName +
-                             "' is gone: " + call + " gives " + codeText(code)};
+                             "' is gone: " + call + " gives " + codeText(code) +
+                             "; open it again, or another one"};
+  }
+  static bool isDone(Frame &frame, Duration patience) {
+    std::unique_lock<std::mutex> lock(frame.mutex);
+    return frame.changed.wait_for(lock, patience,
+                                  [&] { return frame.unread == 0; });
   }
   Status checked(const char *call, cl_int code) const {
     return code == CL_SUCCESS ? Status() : lost(call, code);
@@ -296,7 +245,7 @@ private:
   Status findDevice() {
     cl_uint count = 0;
     cl_int code = cl.clGetPlatformIDs(0, nullptr, &count);
-    if (code == kNoPlatform || (code == CL_SUCCESS && count == 0))
+    if (code == opencl::kNoPlatform || (code == CL_SUCCESS && count == 0))
       return {
           Fault::Unsupported,
           "no OpenCL platform is installed; the board's runtime (XRT) "
@@ -338,40 +287,43 @@ private:
   //===--------------------------------------------------------------------===//
 
   Status makeKernels() {
-    if (options.program.empty())
+    path = options.program;
+    if (path.empty() && !options.native && design().program)
+      path = design().folder + "/" + design().program->file;
+    if (path.empty())
       return checkNative();
     if (design().keepsState)
       return {Fault::Unsupported,
               "the design keeps state from frame to frame, and OpenCL has no "
               "call that resets '" +
-                  options.program + "'; compile with --state-home host"};
+                  path + "'; compile with --state-home host"};
     if (Status status = buildProgram(); !status)
       return status;
-    const size_t regions = design().regionCount();
-    for (size_t r = 0; r < regions; ++r) {
-      const std::string name =
-          regions == 1 ? "rhz_frame" : "rhz_frame_" + std::to_string(r);
-      cl_int code = CL_SUCCESS;
-      cl_kernel kernel = cl.clCreateKernel(program.get(), name.c_str(), &code);
-      if (code != CL_SUCCESS)
-        break;
-      kernels.push_back(own(kernel, cl.clReleaseKernel));
+    if (design().program && addKernel({design().program->kernel})) {
+      reports = true;
+      return {};
     }
+    const size_t regions = design().regionCount();
+    for (size_t r = 0; r < regions; ++r)
+      if (!addKernel(
+              {regions == 1 ? "rhz_frame" : "rhz_frame_" + std::to_string(r)}))
+        break;
     if (kernels.size() == regions)
       return {};
     kernels.clear();
     areMovers = true;
     for (size_t k = 0; k < design().inputs.size(); ++k)
-      if (Status status = addMover("mm2s", k); !status)
+      if (Status status = addUnit("mm2s", k); !status)
         return status;
     for (size_t k = 0; k < design().outputs.size(); ++k)
-      if (Status status = addMover("s2mm", k); !status)
+      if (Status status = addUnit("s2mm", k); !status)
         return status;
-    if (!design().segments.empty())
-      return {Fault::Unsupported,
-              "the movers of '" + options.program +
-                  "' load no memories; the design has the segment '" +
-                  design().segments[0].path + "'"};
+    if (design().segments.empty())
+      return {};
+    if (Status status = addUnit("rhz_kernel", 0); !status)
+      return status;
+    starter = std::move(kernels.back());
+    kernels.pop_back();
     return {};
   }
 
@@ -398,16 +350,14 @@ private:
   Status buildProgram() {
     // Of a device or a pipe there may be no end.
     std::error_code ignored;
-    if (const auto kind =
-            std::filesystem::status(options.program, ignored).type();
+    if (const auto kind = std::filesystem::status(path, ignored).type();
         kind != std::filesystem::file_type::regular &&
         kind != std::filesystem::file_type::not_found)
-      return {Fault::File,
-              "'" + options.program + "' cannot be read: it is no file"};
-    FILE *file = std::fopen(options.program.c_str(), "rb");
+      return {Fault::File, "'" + path + "' cannot be read: it is no file"};
+    FILE *file = std::fopen(path.c_str(), "rb");
     if (!file)
-      return {Fault::File, "'" + options.program +
-                               "' cannot be read: " + std::strerror(errno)};
+      return {Fault::File,
+              "'" + path + "' cannot be read: " + std::strerror(errno)};
     Bytes bytes;
     uint8_t part[1 << 16];
     while (size_t got = std::fread(part, 1, sizeof part, file))
@@ -416,8 +366,7 @@ private:
     const size_t size = bytes.size();
     cl_int code = CL_SUCCESS;
     const bool isSource =
-        options.program.size() > 3 &&
-        options.program.substr(options.program.size() - 3) == ".cl";
+        path.size() > 3 && path.substr(path.size() - 3) == ".cl";
     if (isSource) {
       const char *text = reinterpret_cast<const char *>(bytes.data());
       program = own(
@@ -440,28 +389,119 @@ private:
         return cl.clGetProgramBuildInfo(program.get(), device,
                                         CL_PROGRAM_BUILD_LOG, size, to, need);
       });
-    return {Fault::Unsupported, "the OpenCL device '" + deviceName +
-                                    "' does not take '" + options.program +
-                                    "': " + codeText(code) +
-                                    (said.empty() ? "" : "; " + said)};
+    return {Fault::Unsupported,
+            "the OpenCL device '" + deviceName + "' does not take '" + path +
+                "': " + codeText(code) + (said.empty() ? "" : "; " + said) +
+                "; it is no program for this device"};
   }
 
-  /// A compute unit as Vitis names it, or a kernel of its plain name.
-  Status addMover(const std::string &kind, size_t number) {
-    std::string unit = kind + "_" + std::to_string(number);
-    cl_int code = CL_SUCCESS;
-    for (const std::string &name : {kind + ":{" + unit + "}", unit}) {
+  /// The kernel of the first of these names that the program has; false if it
+  /// has none.
+  bool addKernel(std::initializer_list<std::string> names) {
+    for (const std::string &name : names) {
+      cl_int code = CL_SUCCESS;
       cl_kernel kernel = cl.clCreateKernel(program.get(), name.c_str(), &code);
       if (code != CL_SUCCESS)
         continue;
       kernels.push_back(own(kernel, cl.clReleaseKernel));
-      return {};
+      return true;
     }
-    return {Fault::Unsupported, "'" + options.program +
-                                    "' has neither a kernel rhz_frame nor the "
-                                    "mover " +
-                                    unit +
-                                    ": it was built for another package"};
+    return false;
+  }
+
+  /// A compute unit as Vitis names it, or a kernel of its plain name.
+  Status addUnit(const std::string &kind, size_t number) {
+    const std::string unit = kind + "_" + std::to_string(number);
+    if (addKernel({kind + ":{" + unit + "}", unit}))
+      return {};
+    std::string text = "'" + path + "' has neither a kernel rhz_frame";
+    if (design().program)
+      text += ", nor " + design().program->kernel + " of the package's '" +
+              design().program->file + "',";
+    return {Fault::Unsupported,
+            text + " nor the " + (kind == "rhz_kernel" ? "design " : "mover ") +
+                unit + ": it was built for another package"};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Memories
+  //===--------------------------------------------------------------------===//
+
+  /// A buffer for each of the design's ports to memories, as an argument of the
+  /// kernels that have one, before anything is written: that decides where some
+  /// devices have it.
+  Status makeMemories() {
+    if (!program)
+      return {};
+    for (uint64_t size : design().memoryBytes())
+      if (Status status =
+              allocate(CL_MEM_READ_WRITE, size, memories.emplace_back());
+          !status)
+        return status;
+    if (reports)
+      if (Status status =
+              allocate(CL_MEM_READ_WRITE, design().program->spaceBytes, space);
+          !status)
+        return status;
+    for (const Segment &segment : design().segments)
+      missing.insert(&segment);
+    cl_uint index = 0;
+    for (const Buffer &memory : memories)
+      if (const cl_mem held = memory.get(); starter)
+        if (cl_int code =
+                cl.clSetKernelArg(starter.get(), index++, sizeof held, &held);
+            code != CL_SUCCESS)
+          return lost("clSetKernelArg", code);
+    return {};
+  }
+
+  /// Launches a package's program, which finds no program in the memory and
+  /// returns: some devices translate a kernel with its first launch, which
+  /// takes longer than a frame may.
+  Status tryOut() {
+    std::shared_ptr<Frame> frame;
+    if (Status status = newFrame(0, frame); !status)
+      return status;
+    frame->unread = frame->outputs.size();
+    std::vector<Event> computed;
+    if (Status status = compute(*frame, {}, computed); !status)
+      return status;
+    if (Status status = readOutputs(frame, computed); !status)
+      return status;
+    if (!isDone(*frame, kStart))
+      return {Fault::Gone,
+              "'" + deviceName + "' does not end '" + path +
+                  "' in a minute, which has nothing to do; reset the device"};
+    idle[0].push_back(std::move(frame));
+    return {};
+  }
+
+  /// Starts a design that reads its memories, which all have their contents;
+  /// it takes their addresses and ends.
+  Status start() {
+    for (const Segment &segment : design().segments)
+      missing.insert(&segment);
+    if (!starter)
+      return {};
+    const size_t one = 1;
+    cl_event event = nullptr;
+    if (cl_int code =
+            cl.clEnqueueNDRangeKernel(queues[0].get(), starter.get(), 1,
+                                      nullptr, &one, &one, 0, nullptr, &event);
+        code != CL_SUCCESS)
+      return lost("a kernel's launch", code);
+    const Event held = own(event, cl.clReleaseEvent);
+    auto ended = std::make_shared<Frame>();
+    ended->unread = 1;
+    if (Status status = keep(ended, event, noteRead); !status)
+      return status;
+    cl.clFlush(queues[0].get());
+    if (!isDone(*ended, kStart))
+      return {Fault::Gone, "'" + deviceName +
+                               "' does not start the design: its memories or "
+                               "its clock may be missing"};
+    return ended->status == CL_COMPLETE ? Status()
+                                        : lost("the design", ended->status);
   }
 
   //===--------------------------------------------------------------------===//
@@ -470,13 +510,15 @@ private:
 
   Status allocate(cl_mem_flags flags, size_t size, Buffer &buffer) {
     cl_int code = CL_SUCCESS;
-    buffer = own(cl.clCreateBuffer(context.get(), flags, size, nullptr, &code),
+    buffer = own(cl.clCreateBuffer(context.get(), flags,
+                                   std::max<size_t>(1, size), nullptr, &code),
                  cl.clReleaseMemObject);
     if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
         code == CL_INVALID_BUFFER_SIZE)
       return {Fault::Device, "the OpenCL device '" + deviceName +
                                  "' has no room for " + std::to_string(size) +
-                                 " bytes: " + codeText(code)};
+                                 " bytes: " + codeText(code) +
+                                 "; fewer frames on their way need less"};
     return checked("clCreateBuffer", code);
   }
 
@@ -492,16 +534,60 @@ private:
     for (bool out : {false, true})
       for (const Port &port :
            out ? design().outputsOf(region) : design().inputsOf(region)) {
-        (out ? frame->outputs : frame->inputs).emplace_back(port.paddedBytes());
+        const bool isLast = out && frame->outputs.size() + 1 ==
+                                       design().outputsOf(region).size();
+        const size_t size = isLast && reports
+                                ? reportAt(port) + 2 * sizeof(uint32_t)
+                                : port.paddedBytes();
+        (out ? frame->outputs : frame->inputs).emplace_back(size);
         (out ? frame->outputBytes : frame->inputBytes)
             .push_back(port.frameBytes());
-        if (Status status =
-                allocate(out ? CL_MEM_WRITE_ONLY : CL_MEM_READ_ONLY,
-                         port.paddedBytes(), frame->buffers.emplace_back());
+        if (Status status = allocate(out ? CL_MEM_WRITE_ONLY : CL_MEM_READ_ONLY,
+                                     size, frame->buffers.emplace_back());
             !status)
           return status;
       }
     return {};
+  }
+
+  /// Where a program of the package reports, after its last output.
+  static size_t reportAt(const Port &port) {
+    return (port.paddedBytes() + 3) / 4 * 4;
+  }
+  Status checkReport(const Frame &frame) const {
+    if (!reports)
+      return {};
+    uint32_t report[2];
+    std::memcpy(report,
+                frame.outputs.back().data() + reportAt(design().outputs.back()),
+                sizeof report);
+    char number[16];
+    std::snprintf(number, sizeof number, "%08x", report[1]);
+    const std::string count = std::to_string(report[1]);
+    std::string what = "gives the report " + std::to_string(report[0]);
+    switch (Report(report[0])) {
+    case Report::Done:
+      return {};
+    case Report::OtherSet:
+      what = std::string("is for the instruction set ") + number;
+      break;
+    case Report::OtherCore:
+      what = std::string("is for the core ") + number;
+      break;
+    case Report::TooLong:
+      what = "has " + count + " instructions, more than its memory";
+      break;
+    case Report::TooMany:
+      what = "has " + count +
+             " blocks of weights wait, more than there is "
+             "room for";
+      break;
+    }
+    return {Fault::Device,
+            "'" + path +
+                "' does not carry out the program in "
+                "the memory, which " +
+                what + "; both must be of one package, compiled at once"};
   }
 
   static std::vector<cl_event> listOf(const std::vector<Event> &events) {
@@ -511,16 +597,29 @@ private:
     return list;
   }
 
-  Status writeInputs(Frame &frame, std::vector<Event> &written) {
-    for (size_t k = 0; k < frame.inputs.size(); ++k) {
+  /// Keeps a frame until a command on it ends.
+  Status keep(const std::shared_ptr<Frame> &frame, cl_event event,
+              void(CL_CALLBACK *note)(cl_event, cl_int, void *)) {
+    auto *holder = new std::shared_ptr<Frame>(frame);
+    const cl_int code = cl.clSetEventCallback(event, CL_COMPLETE, note, holder);
+    if (code != CL_SUCCESS)
+      delete holder;
+    return checked("clSetEventCallback", code);
+  }
+
+  Status writeInputs(const std::shared_ptr<Frame> &frame,
+                     std::vector<Event> &written) {
+    for (size_t k = 0; k < frame->inputs.size(); ++k) {
       cl_event event = nullptr;
-      const Bytes &bytes = frame.inputs[k];
+      const Bytes &bytes = frame->inputs[k];
       cl_int code = cl.clEnqueueWriteBuffer(
-          queues[0].get(), frame.buffers[k].get(), CL_FALSE, 0, bytes.size(),
+          queues[0].get(), frame->buffers[k].get(), CL_FALSE, 0, bytes.size(),
           bytes.data(), 0, nullptr, &event);
       if (code != CL_SUCCESS)
         return lost("clEnqueueWriteBuffer", code);
       written.push_back(own(event, cl.clReleaseEvent));
+      if (Status status = keep(frame, event, noteWritten); !status)
+        return status;
     }
     return checked("clFlush", cl.clFlush(queues[0].get()));
   }
@@ -604,14 +703,15 @@ private:
       return code == CL_SUCCESS ? set(3, sizeof frames, &frames) : code;
     }
     cl_uint index = 0;
-    for (const auto *buffers : {&frame.buffers, &std::as_const(segments)})
-      for (const Buffer &buffer : *buffers) {
-        const cl_mem memory = buffer.get();
-        if (cl_int code = set(index++, sizeof memory, &memory);
-            code != CL_SUCCESS)
+    auto pass = [&](const Buffer &buffer) {
+      const cl_mem memory = buffer.get();
+      return set(index++, sizeof memory, &memory);
+    };
+    for (const auto *buffers : {&frame.buffers, &std::as_const(memories)})
+      for (const Buffer &buffer : *buffers)
+        if (cl_int code = pass(buffer); code != CL_SUCCESS)
           return code;
-      }
-    return CL_SUCCESS;
+    return space ? pass(space) : CL_SUCCESS;
   }
 
   Status readOutputs(const std::shared_ptr<Frame> &frame,
@@ -628,27 +728,28 @@ private:
       if (code != CL_SUCCESS)
         return lost("clEnqueueReadBuffer", code);
       const Event held = own(event, cl.clReleaseEvent);
-      auto *holder = new std::shared_ptr<Frame>(frame);
-      code = cl.clSetEventCallback(event, CL_COMPLETE, noteRead, holder);
-      if (code != CL_SUCCESS) {
-        delete holder;
-        return lost("clSetEventCallback", code);
-      }
+      if (Status status = keep(frame, event, noteRead); !status)
+        return status;
     }
     return checked("clFlush", cl.clFlush(queue));
   }
 
   OpenClOptions options;
-  Library cl;
+  opencl::Library cl;
   cl_device_id device = nullptr;
   std::string deviceName;
   Shared<cl_context> context;
   Shared<cl_program> program; ///< null: the function computes
+  std::string path;           ///< of that program
   bool areMovers = false;
+  bool reports = false;      ///< it is the package's own
+  Shared<cl_kernel> starter; ///< next to movers: the design, if it has memories
   std::vector<Shared<cl_kernel>> kernels;
   /// Of writes, of each kernel, of reads.
   std::vector<Shared<cl_command_queue>> queues;
-  std::vector<Buffer> segments;
+  std::vector<Buffer> memories;      ///< by the design's port
+  Buffer space;                      ///< of a program of the package
+  std::set<const Segment *> missing; ///< segments that have not been loaded
   std::deque<std::shared_ptr<Frame>> started;
   /// By region, with their buffers.
   std::vector<std::vector<std::shared_ptr<Frame>>> idle;

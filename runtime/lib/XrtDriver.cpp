@@ -60,19 +60,12 @@ private:
   /// The last segment starts the design, which then reads them all.
   Status doLoad(const Segment &segment,
                 std::span<const uint8_t> bytes) override {
-    const std::vector<Segment> &all = design().segments;
     return guarded("'" + segment.path + "'", [&] {
       if (memories.empty()) {
-        std::vector<size_t> sizes;
-        for (const Segment &one : all) {
-          if (one.port >= sizes.size())
-            sizes.resize(one.port + 1);
-          sizes[one.port] =
-              std::max(sizes[one.port], size_t(one.address) + one.bytes);
-        }
+        const std::vector<uint64_t> sizes = design().memoryBytes();
         for (size_t k = 0; k < sizes.size(); ++k)
           memories.emplace_back(device, sizes[k], kernel.group_id(int(k)));
-        missing = all.size();
+        missing = design().segments.size();
       }
       xrt::bo &memory = memories[segment.port];
       // An empty one is where a space of the design ends.

@@ -91,6 +91,7 @@ SUITES = {
     "engine": engines.faces,            # NETWORK CORE FACES FRAMES
     "engine-core": engines.shared_core,
     "engine-layers": engines.layers,    # DEVICE MHZ
+    "engine-opencl": engines.opencl,    # NETWORK DEVICE FRAMES
     "engine-package": engines.package,  # NETWORK DEVICE MHZ
     "engine-rtl": engines.rtl,          # NETWORK CORE SEEDS
     "explore": explore.explore,

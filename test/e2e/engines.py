@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Networks as programs of the engine: the outputs of its software faces and of its RTL
 against the interpreter's, byte by byte; predicted cycles against those of the RTL; and
-the packages that hold an engine."""
+the packages that hold an engine, in simulation and on an OpenCL device."""
 import filecmp
 import json
 import re
+import shutil
 import sys
 
 import framework
@@ -283,3 +284,81 @@ def layers(suite, device, clock):
     suite.check(refused.status == 1 and "has no engine, whose units --trace-units shows; "
                 "remedy: " in refused.err, "a package without an engine is refused",
                 refused.command)
+
+
+def damaged(suite, package, name, change):
+    """A copy of a package whose program `change` has changed in place."""
+    copy = suite.work / name
+    shutil.copytree(package, copy)
+    path, = (copy / "segments").rglob("engine")
+    data = bytearray(path.read_bytes())
+    change(data)
+    path.write_bytes(data)
+    return copy
+
+
+def opencl(suite, name, device, frames):
+    """A network's engine on an OpenCL device: FRAMES requests, 8 at a time, against the
+    interpreter; what is wrong is named."""
+    model = (networks.ROOT / "examples/digits/digits_qdq_int8.onnx" if name == "digits"
+             else suite.need(MAUI) if name == "maui" else weights.made(suite, name))
+    package = suite.work / f"{name}.rhz"
+    made = suite.run("compile", model, "--device", device, "--generators", "engine", "-o",
+                     package)
+    if not suite.check(made.status == 0, f"{name} compiles"
+                       + (f": {made.message}" if made.status else ""), made.command):
+        return
+    plan = json.loads((package / "plan.json").read_text())
+    fpga = [task for task in plan["tasks"]["list"] if task["place"] == "fpga"]
+    suite.check(len(fpga) == 1 and len(plan["tasks"]["copies"]) == 2,
+                f"{name}: one task of the FPGA, two copies")
+    program = plan["nodes"][0].get("program")
+    if not suite.check(program, f"{name}: the package has a program"):
+        return
+    file = package / program["file"]
+
+    def ran(package, file, *more):
+        return suite.run("run", package, "--driver", "opencl", "--program", file, *more)
+
+    rates = {}
+    for driver, more in (("opencl", ("--program", file)), ("cpu", ())):
+        result = suite.run("run", package, "--driver", driver, *more, "-n", frames,
+                           "--outstanding", "8", "--json", "--patience-s", "300")
+        if "is not installed" in result.err or "no OpenCL platform is" in result.err:
+            return suite.skip(result.err)
+        answer = result.json or {}
+        suite.check(result.status == 0 and answer.get("frames") == int(frames)
+                    and answer.get("mismatches") == 0 and answer.get("checked"),
+                    f"{name}, {driver}: {answer.get('frames')} frames, all right"
+                    + (f" {result.message}" if result.status else ""), result.command)
+        rates[driver] = answer.get("throughput_per_s", 0)
+    print("      " + ", ".join(f"{d}: {r:.1f} per second" for d, r in rates.items()))
+    if name != "digits":
+        return
+
+    def refused(words, package, file, *more):
+        result = ran(package, file, "-n", 2, *more)
+        suite.check(result.status == 1 and words in result.err,
+                    f"refused: {words}; {result.message[:200]}", result.command)
+
+    # The kernel's own name, but it never ends.
+    hung = suite.work / "hung.cl"
+    hung.write_text(
+        f"__kernel void {program['kernel']}(__global uchar *frame, __global uchar *answer,"
+        " __global uchar *memory, __global volatile uchar *space) {\n"
+        "  space[0] = 1;\n  while (space[0])\n    ;\n}\n")
+    refused("has not computed the frame in time", package, hung, "--patience-s", "1")
+    other = suite.work / "other.rhz"
+    suite.run("compile", model, "--device", "xc7z020", "--generators", "engine", "-o", other)
+    others, = (other / "nodes").rglob("engine.cl")
+    refused(f"nor {program['kernel']} of the package's '{program['file']}'", package, others)
+    for label, words, change in (
+            ("set", "is for the instruction set", lambda data: data.__setitem__(3, 77)),
+            ("core", "is for the core", lambda data: data.__setitem__(7, 77)),
+            ("long", "more than its memory", lambda data: data.__setitem__(12, 77))):
+        copy = damaged(suite, package, f"{label}.rhz", change)
+        refused("segments/node0/engine", copy, file)
+        refused(words, copy, file, "--accept-changes")
+    short = damaged(suite, package, "short.rhz", lambda data: data.__delitem__(-1))
+    refused("segments/node0/engine' has 20479 bytes, its plan says 20480", short, file,
+            "--accept-changes")

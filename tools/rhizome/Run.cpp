@@ -298,8 +298,9 @@ static void addJobAndDevice(CLI::App &command, DriverOptions &options) {
       .add_option(
           "--program", options.program,
           "drivers opencl and xrt: the program for the device, such as the "
-          "package's rhizome.xclbin; without one, this CPU's code replaces the "
-          "device of opencl. Driver pynq: the overlay, otherwise the package's "
+          "package's rhizome.xclbin or its nodes/node0/opencl/engine.cl; "
+          "without one, this CPU's code replaces the device of opencl. Driver "
+          "pynq: the overlay, otherwise the package's "
           "rhizome.bit")
       ->option_text("FILE");
   command.add_option("--card", options.card, "driver xrt: the card's number")
@@ -460,6 +461,8 @@ void cli::addRun(CLI::App &app, Run &run) {
                   "  rhizome run net.rhz --driver mpi -n 8\n"
                   "  rhizome run net.rhz --driver opencl --platform Xilinx "
                   "--program rhizome.xclbin\n"
+                  "  rhizome run net.rhz --driver opencl --program "
+                  "net.rhz/nodes/node0/opencl/engine.cl\n"
                   "  rhizome run net.rhz --driver xrt --program "
                   "rhizome.xclbin\n"
                   "  sudo rhizome run net.rhz --driver pynq --input x.npy\n"

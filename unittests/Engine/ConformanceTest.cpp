@@ -7,6 +7,8 @@
 #include "RandomProgram.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <set>
+#include <string_view>
 
 using namespace rhizome::engine;
 using namespace rhizome::engine::test;
@@ -74,6 +76,51 @@ TEST(EngineConformance, FacesGiveTheSameBytes) {
   }
   if (!opencl.missing().empty())
     GTEST_SKIP() << opencl.missing();
+}
+
+/// Programs that the verifier would refuse: places, addresses and steps of
+/// right ones are anything, the counts of loops stay.
+TEST(EngineConformance, StrangersProgramsWriteNothingOutside) {
+  OpenClFace opencl;
+  if (!opencl.missing().empty())
+    GTEST_SKIP() << opencl.missing();
+  OpenClBounds bounds;
+  bounds.instructions = 100;
+  bounds.room = 200;
+  bounds.blocks = 5;
+  bounds.received = bounds.sent = 3;
+  const std::set<std::string_view> places = {
+      "port",        "address",   "row_step", "column_step",  "place",
+      "place_row",   "left",      "bytes",    "place_column", "block_step",
+      "step0",       "step1",     "step2",    "entry",        "a",
+      "b",           "constants", "a_row",    "a_column",     "b_row",
+      "b_column",    "group",     "bank",     "operation",    "blocks",
+      "instructions"};
+  std::mt19937_64 random(kSeed);
+  for (uint64_t number = 0; number < kPrograms / 5; ++number) {
+    SCOPED_TRACE("program " + std::to_string(number));
+    Case made = randomCase(coreOf(4, 8, 32, 4, kSeed), kAll, number);
+    auto change = [&](const InstructionInfo &info, int64_t *values) {
+      for (auto [n, field] : llvm::enumerate(info.fields))
+        if (places.count(field.name) && random() % 2)
+          values[n] = field.leastHeld() +
+                      int64_t(random() % uint64_t(field.mostHeld() -
+                                                  field.leastHeld() + 1));
+    };
+    for (Instruction &instruction : made.program.instructions)
+      change(infoOf(instruction.opcode), instruction.values.data());
+    auto head = made.program.head.values();
+    change(infoOf(Opcode::Head), head.data());
+    head[2] =
+        std::min<int64_t>(head[2], int64_t(made.program.instructions.size()));
+    made.program.head = isa::Head::of(head);
+    State state = made.before;
+    for (auto &memory : state.memories)
+      memory.resize(size_t(bounds.room * made.core.in));
+    state.received.resize(size_t(bounds.received * made.core.in));
+    EXPECT_EQ(opencl.run(made.program, made.core, bounds.sent, state, bounds),
+              "");
+  }
 }
 
 /// The pairs of instructions between which one token goes.

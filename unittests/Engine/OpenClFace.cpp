@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One kernel a core, kept; one task a program.
 #include "OpenClFace.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace rhizome::engine;
 using namespace rhizome::engine::test;
@@ -64,30 +66,41 @@ OpenClFace::~OpenClFace() = default;
 const std::string &OpenClFace::missing() const { return device->missing; }
 
 std::string OpenClFace::run(const Program &program, const Core &core,
-                            int64_t sent, State &state) {
+                            int64_t sent, State &state,
+                            const OpenClBounds &bounds) {
   std::string error;
-  cl_kernel kernel = device->kernel(openClText(core), error);
+  cl_kernel kernel = device->kernel(openClText(core, bounds), error);
   if (!kernel)
     return "the kernel does not build: " + error;
   std::vector<uint8_t> bytes = toBytes(program);
   std::vector<int8_t> queue(
-      size_t(std::max<int64_t>(program.head.blocks, 1) * core.in * core.out));
+      size_t(std::clamp<int64_t>(program.head.blocks, 1, bounds.blocks) *
+             core.in * core.out));
   state.sent.resize(size_t(sent * core.in));
-  std::vector<cl_mem> buffers;
-  std::vector<std::pair<void *, size_t>> arrays;
+  struct Array {
+    void *data;
+    size_t size;
+    cl_mem buffer;
+    std::vector<uint8_t> guarded; ///< with kGuard bytes on either side
+  };
+  constexpr size_t kGuard = 1 << 16;
+  constexpr uint8_t kMark = 0xa5;
+  std::vector<Array> arrays;
   cl_int worst = CL_SUCCESS;
   auto pass = [&](auto &array) {
     const size_t size = array.size() * sizeof(array[0]);
-    cl_int code = 0;
-    cl_mem buffer = clCreateBuffer(device->context, CL_MEM_READ_WRITE,
-                                   std::max<size_t>(size, 1), nullptr, &code);
-    worst = code ? code : worst;
+    Array made{array.data(), size, nullptr,
+               std::vector<uint8_t>(size + 2 * kGuard, kMark)};
     if (size)
-      clEnqueueWriteBuffer(device->queue, buffer, CL_TRUE, 0, size,
-                           array.data(), 0, nullptr, nullptr);
-    clSetKernelArg(kernel, cl_uint(buffers.size()), sizeof buffer, &buffer);
-    buffers.push_back(buffer);
-    arrays.emplace_back(array.data(), size);
+      std::memcpy(made.guarded.data() + kGuard, array.data(), size);
+    cl_int code = 0;
+    made.buffer = clCreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+        std::max<size_t>(size, 1), made.guarded.data() + kGuard, &code);
+    worst = code ? code : worst;
+    clSetKernelArg(kernel, cl_uint(arrays.size()), sizeof made.buffer,
+                   &made.buffer);
+    arrays.push_back(std::move(made));
   };
   pass(bytes);
   for (std::vector<int8_t> &memory : state.memories)
@@ -99,14 +112,21 @@ std::string OpenClFace::run(const Program &program, const Core &core,
   pass(state.sent);
   if (cl_int code = clEnqueueTask(device->queue, kernel, 0, nullptr, nullptr))
     worst = code;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    auto [data, size] = arrays[i];
-    if (size)
-      if (cl_int code = clEnqueueReadBuffer(device->queue, buffers[i], CL_TRUE,
-                                            0, size, data, 0, nullptr, nullptr))
+  bool isHarmed = false;
+  for (const Array &array : arrays) {
+    if (array.size)
+      if (cl_int code =
+              clEnqueueReadBuffer(device->queue, array.buffer, CL_TRUE, 0,
+                                  array.size, array.data, 0, nullptr, nullptr))
         worst = code;
-    clReleaseMemObject(buffers[i]);
+    clReleaseMemObject(array.buffer);
+    const auto begin = array.guarded.begin(), end = array.guarded.end();
+    auto isMark = [](uint8_t byte) { return byte == kMark; };
+    isHarmed |= !std::all_of(begin, begin + kGuard, isMark) ||
+                !std::all_of(end - kGuard, end, isMark);
   }
+  if (isHarmed)
+    return "something was written outside the buffers";
   return worst ? "OpenCL's error " + std::to_string(worst) : "";
 }
 #else
@@ -116,7 +136,8 @@ struct OpenClFace::Device {
 OpenClFace::OpenClFace() : device(std::make_unique<Device>()) {}
 OpenClFace::~OpenClFace() = default;
 const std::string &OpenClFace::missing() const { return device->missing; }
-std::string OpenClFace::run(const Program &, const Core &, int64_t, State &) {
+std::string OpenClFace::run(const Program &, const Core &, int64_t, State &,
+                            const OpenClBounds &) {
   return device->missing;
 }
 #endif

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rhizome/Engine/Faces.h"
+#include "rhizome/Engine/OpenCl.h"
 #include <memory>
 
 namespace rhizome::engine::test {
@@ -13,9 +14,10 @@ public:
   /// Why there is no device, or "".
   const std::string &missing() const;
   /// Carries a program out; returns what went wrong, or "". `sent` is how many
-  /// words it sends.
+  /// words it sends. That something was written next to what it may write goes
+  /// wrong, too.
   std::string run(const Program &program, const Core &core, int64_t sent,
-                  State &state);
+                  State &state, const OpenClBounds &bounds = {});
 
 private:
   struct Device;

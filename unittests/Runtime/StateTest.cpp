@@ -34,7 +34,7 @@ struct Sums {
         from{border("m_axis_0", 0)}, state{1, 0, initial},
         model{"sums", 1,       2,    1,      kInputs, kOutputs, 2,
               1,      to,      from, 0,      0,       nullptr,  nullptr,
-              0,      nullptr, 1,    &state, 0},
+              0,      nullptr, 1,    &state, 0,       nullptr},
         inference(model, "", makeCpuDriver(sum)) {
     EXPECT_TRUE(inference.open(4));
   }
@@ -80,7 +80,7 @@ TEST(State, OfTheDeviceBeginsAnewWithAReset) {
   rhz_border to[] = {border("s_axis_0", 0)}, from[] = {border("m_axis_0", 0)};
   rhz_model model = {"kept", 1,       1,    1,       kInputs, kOutputs, 1,
                      1,      to,      from, 0,       0,       nullptr,  nullptr,
-                     0,      nullptr, 0,    nullptr, 1};
+                     0,      nullptr, 0,    nullptr, 1,       nullptr};
   uint8_t kept = 0;
   int begun = 0;
   auto device = [&](size_t region, const std::vector<Bytes> &in,

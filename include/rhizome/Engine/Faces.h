@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Faces of the engine: what carries programs out. The checked one looks at
 // every access and can let units overtake each other as a core does; the native
-// one is fast; the OpenCL one is text for a device. All take what each
+// one is fast; a third is text for a device (OpenCl.h). All take what each
 // instruction does from its description.
 #pragma once
 
@@ -34,11 +34,4 @@ void runNative(const Program &program, const Core &core, State &state);
 /// them; a program that stands still is an error, too.
 llvm::Error runChecked(const Program &program, const Core &core, State &state,
                        std::optional<uint64_t> seed = std::nullopt);
-
-/// The text of the kernel `engine` for a core. Arguments: the program, the
-/// memories behind four ports, the scratchpad, the accumulators, room for the
-/// blocks of weights that the program's head says (at least one), the stream's
-/// words to the core and from it. Buffers that a program does not use may have
-/// any size.
-std::string openClText(const Core &core);
 } // namespace rhizome::engine

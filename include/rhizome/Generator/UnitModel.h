@@ -5,6 +5,7 @@
 // (lib/Generator/Registry.cpp, or addUnit() for a program's own).
 #pragma once
 
+#include "rhizome/Cost/MemoryImages.h"
 #include "rhizome/Cost/Structure.h"
 #include "rhizome/Generator/Actor.h"
 #include <optional>
@@ -16,6 +17,13 @@ class Region;
 
 namespace rhizome::gen {
 class Sampler;
+
+/// OpenCL C that computes what a design does (rhizome/runtime/driver.h says how
+/// its kernel is called).
+struct DeviceProgram {
+  std::string text, kernel;
+  int64_t spaceBytes = 0;
+};
 
 /// Const member functions may be called by several threads at once.
 class UnitModel {
@@ -50,6 +58,15 @@ public:
   virtual bool takesTurns(const unit::Instance &) const { return false; }
   /// The memory that is in UltraRAM if the parameter `Ultra` says so.
   virtual std::optional<cost::Store> store(const unit::Instance &) const {
+    return std::nullopt;
+  }
+  /// For an OpenCL device, a program that does what a design of nothing but
+  /// this unit between two borders does, with these contents of its memories,
+  /// null where one has none; nothing if there is no such program.
+  virtual std::optional<DeviceProgram>
+  program(const unit::Instance &, const unit::Instance & /*source*/,
+          const unit::Instance & /*sink*/,
+          llvm::ArrayRef<const MemoryImage *>) const {
     return std::nullopt;
   }
   /// Minimum number of places of the output buffer.

@@ -150,6 +150,23 @@ def PlannedSegment : Struct<"Plan", "Segment",
         [Range<0, MostBytes>], mayLack = 1>];
 }
 
+def PlannedProgram : Struct<"Plan", "Program",
+    [{OpenCL C that computes a frame on any device: one kernel, one work-item, with
+    buffers of bytes as arguments: the inputs and outputs in whole beats, the memories of
+    the node's ports with its segments in them, room to work in. Frames take turns: the
+    last two change with each. After the last output, from where a word of four bytes
+    begins, two words report: 0 and anything if all is well; otherwise 1, and the
+    instruction set of the program in the memory, 2 and its core, 3 and its
+    instructions, 4 and its blocks of weights, if the kernel is for others or has no
+    room for so many.}]> {
+  let Fields = [
+    Text<"file", "below the package: `nodes/node0/opencl/engine.cl`",
+         [PlainPath]>,
+    Text<"kernel", "the kernel's name, which no other program has",
+         [Identifier]>,
+    Int<"spaceBytes", "of the room to work in", [Range<1, MostBytes>]>];
+}
+
 def PlannedActor : Struct<"Plan", "Actor",
     "One actor of the design and the model's nodes that it works for."> {
   let Fields = [
@@ -274,7 +291,9 @@ def PlannedNode : Struct<"Plan", "Node", "The part of one device."> {
     Made<"ports", "NodePorts", "portsOf", "setPorts",
          "the ports of its top module">,
     ListOf<"memories", "PlannedMemory", "off-chip memories that it uses">,
-    ListOf<"segments", "PlannedSegment", "what is in them before a frame">];
+    ListOf<"segments", "PlannedSegment", "what is in them before a frame">,
+    MaybeOf<"program", "PlannedProgram", [{the same for an OpenCL device, of a
+        design that is one unit with a program}]>];
   let ExtraDeclarations = [{
     std::vector<BorderPort> inputs, outputs;
     std::vector<MemoryPort> memoryPorts;
@@ -480,8 +499,8 @@ def : Schema<[
   Plan, Prediction, Alternative, PlannedSplit, PlannedRepeat, PlannedTasks,
   PlannedTask, PlannedCopy, PlannedState, PlannedNode, Replica, PlannedOperation,
   PlannedActor, PlannedDie, NodePorts, StreamPort, BorderPort, StreamElement,
-  RegisterPort, MemoryPort, LinkPort, PlannedMemory, PlannedSegment, Channel,
-  ChannelEnd, PlannedLink, Medium, HostSection, HostTensor, HostBorder, OrderDigit,
+  RegisterPort, MemoryPort, LinkPort, PlannedMemory, PlannedSegment, PlannedProgram,
+  Channel, ChannelEnd, PlannedLink, Medium, HostSection, HostTensor, HostBorder, OrderDigit,
   HostState, PlannedKernel, UnitChoice, ChosenNest, ChosenSum, PlannedNest,
   PlannedStep, PlannedTensor, PlannedStream, PlannedStage, PlannedStore,
   PlannedShare, PlannedSystem, SystemRegisters, PlannedMover]>;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The time and the area of a core: its program tells the cycles of a frame, its
 // parameters the rest.
+#include "Programs.h"
+#include "rhizome/Engine/OpenCl.h"
 #include "rhizome/Generator/Engine/Engine.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace rhizome::gen {
 namespace {
@@ -51,6 +54,46 @@ public:
   std::optional<Store> store(const unit::Instance &a) const override {
     return Store{a.get("Words") / a.get("Banks"), 8 * a.get("In"),
                  a.get("Banks")};
+  }
+
+  std::optional<DeviceProgram>
+  program(const unit::Instance &a, const unit::Instance &source,
+          const unit::Instance &sink,
+          llvm::ArrayRef<const MemoryImage *> memories) const override {
+    if (!source.is<unit::AxisIn>() || !sink.is<unit::AxisOut>())
+      return std::nullopt;
+    auto p = a.as<unit::Engine>();
+    assert(source.get("Lanes") == p.In && sink.get("Lanes") == p.In &&
+           "beats are words");
+    engine::FrameKernel kernel;
+    kernel.core = coreOf(a);
+    kernel.base = p.Page * unit::kPageBytes;
+    kernel.room = p.Room;
+    kernel.program = p.Program;
+    const std::string bytes = memories.front()->bytes().substr(
+        size_t(p.Program * p.In), engine::kInstructionBytes);
+    auto head = engine::decode(llvm::arrayRefFromStringRef(bytes));
+    if (!head) {
+      llvm::consumeError(head.takeError());
+      return std::nullopt;
+    }
+    kernel.blocks = head->as<engine::isa::Head>().blocks;
+    auto formatOf = [](const auto &border, int64_t width, bool isSigned,
+                       int64_t bias) {
+      return engine::FrameFormat{
+          border.FrameElements,
+          border.Row,
+          width,
+          isSigned,
+          bias,
+          ceilDiv(border.FrameElements * border.Elem, border.DataWidth) *
+              (border.DataWidth / 8)};
+    };
+    kernel.in = formatOf(source.as<unit::AxisIn>(), p.InWidth, p.InSigned != 0,
+                         p.InBias);
+    kernel.out =
+        formatOf(sink.as<unit::AxisOut>(), p.OutWidth, false, p.OutBias);
+    return DeviceProgram{kernel.text(), kernel.name(), kernel.spaceBytes()};
   }
 
   /// As Yosys has them (bench/engines.txt).

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Dialect/Osa/Osa.h"
+#include "rhizome/Unit/Units.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/xxhash.h"
@@ -199,6 +200,23 @@ engineProgram(const Region &region, const engine::Core &core,
                           std::move(*compiled))
                     : nullptr;
   });
+}
+
+engine::Core coreOf(const unit::Instance &unit) {
+  auto p = unit.as<unit::Engine>();
+  engine::Core core;
+  core.in = p.In;
+  core.out = p.Out;
+  core.words = p.Words;
+  core.banks = p.Banks;
+  core.entries = p.Entries;
+  core.sum_bits = p.SumBits;
+  core.queue = p.Queue;
+  core.depth = p.Waiting;
+  core.tokens = p.Tokens;
+  core.ports = 1;
+  core.port_bits = p.DataWidth;
+  return core;
 }
 
 std::vector<Region> engineRuns(ArrayRef<Operation *> ops,

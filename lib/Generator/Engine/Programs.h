@@ -13,6 +13,9 @@ std::shared_ptr<const engine::CompiledNetwork>
 engineProgram(const Region &region, const engine::Core &core,
               const engine::MemoryTiming &memory);
 
+/// The core of a unit, as its program names it.
+engine::Core coreOf(const unit::Instance &unit);
+
 /// Runs of these operations, a network's in its order, that are as long as they
 /// can be: one tensor enters a run and one leaves it, and nothing in it is
 /// refused. What is refused is the same for every core.

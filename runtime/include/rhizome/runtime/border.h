@@ -94,6 +94,13 @@ typedef struct {
   size_t to_device_count, from_device_count;
 } rhz_region;
 
+/* OpenCL C that computes the design's frames, as driver.h says. */
+typedef struct {
+  const char *file; /* below the package's folder */
+  const char *kernel;
+  int64_t space_bytes;
+} rhz_program;
+
 /* A compiled model as the host sees it. */
 typedef struct {
   const char *name;
@@ -110,7 +117,8 @@ typedef struct {
   const rhz_region *regions;
   size_t state_count;
   const rhz_state *states;
-  size_t kept_count; /* tensors that the device itself keeps */
+  size_t kept_count;          /* tensors that the device itself keeps */
+  const rhz_program *program; /* NULL: there is none */
 } rhz_model;
 
 typedef enum {

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,6 +67,24 @@ struct Segment : File {
   size_t port = 0; ///< which of the design's ports to memories reads it
 };
 
+/// A program in OpenCL C that the package brings: one kernel, with the
+/// arguments inputs…, outputs…, memories…, space, each a __global buffer. Four
+/// bytes after the last output, or less, where four-byte words begin, it
+/// reports two of them: a Report, and what the memory says instead.
+struct Program {
+  std::string file;        ///< below the design's folder
+  std::string kernel;      ///< its name, which no other program has
+  uint64_t spaceBytes = 0; ///< that it works in; it keeps nothing there
+};
+/// What a program of the package says of what lies in the memory.
+enum class Report : uint32_t {
+  Done,
+  OtherSet,  ///< it is for another instruction set
+  OtherCore, ///< it is for another core
+  TooLong,   ///< it ends where its memory ends
+  TooMany,   ///< of its blocks of weights more have to wait than there is room
+};
+
 /// What a driver has to know of a compiled package.
 struct Design {
   std::string name;
@@ -74,9 +93,12 @@ struct Design {
   std::vector<File> images; ///< of memories on the chip
   std::vector<Segment> segments;
   std::vector<Region> regions; ///< none: one of all ports
+  std::optional<Program> program;
   /// Whether it keeps something from frame to frame: each frame depends on
   /// those before it, back to `open`, with which it begins anew.
   bool keepsState = false;
+  /// Of each port to memories, up to where its last segment ends.
+  std::vector<uint64_t> memoryBytes() const;
   size_t regionCount() const { return regions.empty() ? 1 : regions.size(); }
   /// Of that number, below regionCount().
   Region region(size_t number) const {

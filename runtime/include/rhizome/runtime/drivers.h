@@ -121,14 +121,17 @@ std::unique_ptr<Driver> makeXrtDriver(XrtOptions options, std::string &error);
 /// by commands that wait for each other's events.
 ///
 /// What computes is a program, a file of OpenCL C (.cl) or a device's binary
-/// (.xclbin …), with either one kernel
-///   rhz_frame(inputs…, outputs…, segments…), each a __global buffer,
+/// (.xclbin …), with the kernel of Design::program, or one kernel
+///   rhz_frame(inputs…, outputs…, memories…), each a __global buffer,
 /// (of a design with several regions rhz_frame_0, rhz_frame_1 …, each with its
 /// region's inputs and outputs)
 /// or the movers of a package's Vitis project: mm2s and s2mm, a compute unit
-/// for each port, with the arguments memory, (stream), beats, frames. Without
-/// a program it is `native`, a function in the place of a device: for platforms
-/// that run functions of the host, as PoCL does.
+/// for each port, with the arguments memory, (stream), beats, frames, and for a
+/// design with memories rhz_kernel(memories…), which is started when the last
+/// segment is loaded. A memory is that of one of the design's ports, up to
+/// where its last segment ends. Without a program it is `native`, a function in
+/// the place of a device: for platforms that run functions of the host, as PoCL
+/// does; without that too, the package's own program.
 struct OpenClOptions {
   std::string platform; ///< part of its name; "": the first with a device
   std::string program;  ///< a file's path
