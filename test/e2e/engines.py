@@ -146,6 +146,11 @@ def package(suite, name, device, clock):
     chosen = {option for option in weights.options_of(built)[0].values()}
     suite.check(all(option.startswith("engine/engine?core=") for option in chosen),
                 f"{label}: all operations are the engine's: {chosen}")
+    roofs = suite.run("analyze", model, "--device", device, "--clock-mhz", clock, "--json")
+    roof = roofs.json["devices"][0]["whole"]["compute"].get("engine", 0)
+    rate = made.json["predicted"]["throughput_per_s"]
+    suite.check(rate <= roof, f"{label}: {rate:.0f} per second, the core's roof is {roof:.0f}",
+                roofs.command)
     again = suite.work / f"{name}-again.rhz"
     result = suite.run(*command, "--plan", built, "-o", again)
     same = result.status == 0 and all(
