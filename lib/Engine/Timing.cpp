@@ -27,25 +27,26 @@ constexpr int64_t kFetchBurst = 8;   // instructions
 constexpr int64_t kPortBursts = 8;   // bursts of a port on their way
 constexpr size_t kFlight = 8;        // instructions of a unit that have begun
 // From one thing to the next, in cycles.
-constexpr int64_t kStart = 4;     // a frame's start, the request of the head
-constexpr int64_t kEnd = 4;       // the last unit is idle, the frame ends
-constexpr int64_t kHeadRead = 6;  // the head is there, the rest is asked for
-constexpr int64_t kQueue = 2;     // fetched, and before its unit
-constexpr int64_t kToken = 3;     // an instruction ends, another one begins
-constexpr int64_t kForm = 3;      // it begins, its first burst is being formed
-constexpr int64_t kAsk = 3;       // a burst is formed, the memory gets it
+constexpr int64_t kStart = 8;     // a frame's start, the request of the head
+constexpr int64_t kEnd = 5;       // the last unit is idle, the frame ends
+constexpr int64_t kHeadRead = 11; // the head is there, the rest is asked for
+constexpr int64_t kQueue = 4;     // fetched, and before its unit
+constexpr int64_t kToken = 4;     // an instruction ends, another one begins
+constexpr int64_t kForm = 6;      // it begins, its first burst is being formed
+constexpr int64_t kAsk = 4;       // a burst is formed, the memory gets it
+constexpr int64_t kGrant = 2;     // a burst is asked for, another one is
 constexpr int64_t kTake = 2;      // a word is there, and in its unit
 constexpr int64_t kWrite = 4;     // a word is in the load unit, and written
-constexpr int64_t kReadWord = 6;  // a word is asked for, and before its unit
-constexpr int64_t kTurn = 6;      // a block's rows are asked for, it turns
-constexpr int64_t kDrained = 3;   // a block is in the queue, more are asked for
+constexpr int64_t kReadWord = 7;  // a word is asked for, and before its unit
+constexpr int64_t kTurn = 7;      // a block's rows are asked for, it turns
+constexpr int64_t kDrained = 4;   // a block is in the queue, more are asked for
 constexpr int64_t kFire = 3;      // a word is before the array, and in it
 constexpr int64_t kMatrixGap = 2; // an instruction has asked for all, the next
-constexpr int64_t kLanes = 16;   // a pixel meets its sum, its result is written
-constexpr int64_t kMaximum = 10; // the same of `maximum`
+constexpr int64_t kLanes = 18;   // a pixel meets its sum, its result is written
+constexpr int64_t kMaximum = 12; // the same of `maximum`
 constexpr int64_t kHeldGap = 2;  // a weight of dot after a pixel
 constexpr int64_t kLongest = 1020; // columns for neighbors to be one tap
-constexpr int64_t kSend = 5;       // a burst is formed, its first beat goes out
+constexpr int64_t kSend = 6;       // a burst is formed, its first beat goes out
 constexpr int64_t kAnswer = 2;     // a burst is answered, the instruction ends
 
 /// Bursts that a reader has formed, and room for their words.
@@ -357,7 +358,7 @@ private:
     const auto begin = int64_t(std::ceil(from)),
                end = int64_t(std::ceil(port.busFree));
     port.flight.push_back(end);
-    port.nextGrant = now + 1;
+    port.nextGrant = now + kGrant;
     port.turn = (client + 1) % kClients;
     made.readWords[p] += words;
     moved = true;

@@ -49,7 +49,9 @@ module rhz_engine_bursts #(
     .RowsWidth(RowsWidth), .ColumnsWidth(ColumnsWidth), .ChannelsWidth(ChannelsWidth)
   ) u_walk (
     .clk_i, .rst_ni, .load_valid_i(box_valid_i), .load_ready_o(box_ready_o), .first_i(address_i),
-    .row_step_i, .column_step_i, .rows_i, .columns_i, .channels_i, .valid_o(walks), .step_i(step),
+    .row_step_i, .column_step_i, .rows_i, .columns_i, .channels_i,
+    .singles_i({rows_i == RowsWidth'(1), columns_i == ColumnsWidth'(1),
+                channels_i == ChannelsWidth'(1)}), .valid_o(walks), .step_i(step),
     .addr_o(address), .column_last_o(unused_last[0]), .row_last_o(unused_last[1]),
     .last_o(box_last)
   );
@@ -65,47 +67,81 @@ module rhz_engine_bursts #(
     end
   end
 
-  // The word before: with the next one in sight it is known whether its burst ends.
-  logic good, word_q, good_q, last_q, ends, moves;
-  logic [2:0] word_port_q;
-  logic [AddrWidth-1:0] address_q, after_q;
-  assign good  = {1'b0, address} < limit_q;
-  assign ends  = last_q || (&address_q[Low-1:0]) || address != after_q || good != good_q;
-  assign moves = word_q && (walks || last_q) && (!burst_valid_o || burst_ready_i);
-  assign step  = walks && (!word_q || moves);
+  // Three words in a row: the first one's address is compared with the limit, the next one
+  // is known to follow the word before it or not, and for that one, which joins the burst,
+  // it is known from the next one whether the burst ends.
+  logic first_q, first_last_q, first_good_q, next_q, next_good_q, next_last_q, next_breaks_q;
+  logic word_q, good_q, last_q, top_q, ends, moves, next_moves, first_moves;
+  logic [2:0] first_port_q, next_port_q, word_port_q;
+  logic [AddrWidth-1:0] first_address_q, after_q, next_address_q, address_q;
+  logic room, complete_q;
+  assign ends        = last_q || top_q || next_breaks_q || next_good_q != good_q;
+  assign moves       = word_q && (next_q || last_q) && (!complete_q || room);
+  assign next_moves  = next_q && (!word_q || moves);
+  assign first_moves = first_q && (!next_q || !word_q || moves);
+  assign step        = walks && (!first_q || !next_q || !word_q || moves);
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) word_q <= 1'b0;
-    else         word_q <= step || (word_q && !moves);
+    if (!rst_ni) begin
+      first_q <= 1'b0;
+      next_q  <= 1'b0;
+      word_q  <= 1'b0;
+    end else begin
+      first_q <= step || (first_q && !first_moves);
+      next_q  <= first_moves || (next_q && !next_moves);
+      word_q  <= next_moves || (word_q && !moves);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (step) begin
-      address_q   <= address;
-      after_q     <= address + AddrWidth'(1);
-      good_q      <= good;
-      last_q      <= box_last;
-      word_port_q <= port_q;
+      first_address_q <= address;
+      first_good_q    <= {1'b0, address} < limit_q;
+      first_last_q    <= box_last;
+      first_port_q    <= port_q;
+    end
+    if (first_moves) begin
+      next_address_q <= first_address_q;
+      next_good_q    <= first_good_q;
+      next_last_q    <= first_last_q;
+      next_port_q    <= first_port_q;
+      next_breaks_q  <= first_address_q != after_q;
+      after_q        <= first_address_q + AddrWidth'(1);
+    end
+    if (next_moves) begin
+      address_q   <= next_address_q;
+      good_q      <= next_good_q;
+      last_q      <= next_last_q;
+      top_q       <= &next_address_q[Low-1:0];
+      word_port_q <= next_port_q;
     end
   end
 
-  // The burst so far.
-  logic complete_q, fresh_q;
+  // The burst so far, and those that are complete.
+  logic fresh_q, burst_good_q, burst_last_q;
+  logic [2:0] burst_port_q;
+  logic [AddrWidth-1:0] burst_address_q;
+  logic [Low:0] count_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       complete_q <= 1'b0;
       fresh_q    <= 1'b1;
     end else begin
-      complete_q <= moves ? ends : complete_q && !burst_ready_i;
+      complete_q <= moves ? ends : complete_q && !room;
       if (moves) fresh_q <= ends;
     end
   end
   always_ff @(posedge clk_i) begin
     if (moves) begin
-      if (fresh_q) address_o <= address_q;
-      count_o <= fresh_q ? (Low+1)'(1) : count_o + (Low+1)'(1);
-      port_o  <= word_port_q;
-      good_o  <= good_q;
-      last_o  <= last_q;
+      if (fresh_q) burst_address_q <= address_q;
+      count_q      <= fresh_q ? (Low+1)'(1) : count_q + (Low+1)'(1);
+      burst_port_q <= word_port_q;
+      burst_good_q <= good_q;
+      burst_last_q <= last_q;
     end
   end
-  assign burst_valid_o = complete_q;
+  rhz_engine_slice #(.Width(AddrWidth + Low + 6)) u_out (
+    .clk_i, .rst_ni, .in_valid_i(complete_q), .in_ready_o(room),
+    .in_data_i({burst_port_q, burst_good_q, burst_last_q, burst_address_q, count_q}),
+    .out_valid_o(burst_valid_o), .out_ready_i(burst_ready_i),
+    .out_data_o({port_o, good_o, last_o, address_o, count_o})
+  );
 endmodule

@@ -38,7 +38,7 @@ module rhz_engine_compute #(
   localparam int EntryWidth = $clog2(Entries);
   localparam int TermWidth  = 16 + $clog2(In);
 
-  logic soon_valid, soon_bank, array_valid, array_bank, array_fresh;
+  logic soon_valid, soon_bank, next_valid, next_bank, array_valid, array_bank, array_fresh;
   logic [EntryWidth-1:0] array_entry;
   logic [Out*TermWidth-1:0] array_terms;
   logic [Out-1:0] array_carries;
@@ -47,7 +47,8 @@ module rhz_engine_compute #(
     .instruction_i(matrix_instruction_i), .done_o(matrix_done_o), .rd_valid_o(rd_valid_o[0]),
     .rd_addr_o(rd_addr_o[0 +: AddrWidth]), .rd_ready_i(rd_ready_i[0]),
     .rd_data_valid_i(rd_data_valid_i[0]), .rd_data_i(rd_data_i[0 +: In*8]),
-    .weights_valid_i, .weights_ready_o, .weights_data_i, .soon_valid_o(soon_valid),
+    .weights_valid_i, .weights_ready_o, .weights_data_i, .next_valid_o(next_valid),
+    .next_bank_o(next_bank), .soon_valid_o(soon_valid),
     .soon_bank_o(soon_bank), .sum_valid_o(array_valid), .sum_bank_o(array_bank),
     .sum_entry_o(array_entry), .sum_fresh_o(array_fresh), .sum_terms_o(array_terms),
     .sum_carries_o(array_carries)
@@ -64,7 +65,7 @@ module rhz_engine_compute #(
     .instruction_i(vector_instruction_i), .done_o(vector_done_o), .rd_valid_o(rd_valid_o[1]),
     .rd_addr_o(rd_addr_o[AddrWidth +: AddrWidth]), .rd_ready_i(rd_ready_i[1]),
     .rd_data_valid_i(rd_data_valid_i[1]), .rd_data_i(rd_data_i[In*8 +: In*8]), .wr_valid_o,
-    .wr_addr_o, .wr_data_o, .wr_ready_i, .now_valid_i(array_valid), .now_bank_i(array_bank),
+    .wr_addr_o, .wr_data_o, .wr_ready_i, .next_valid_i(next_valid), .next_bank_i(next_bank),
     .soon_valid_i(soon_valid), .soon_bank_i(soon_bank), .sum_valid_o(vector_valid),
     .sum_adds_o(vector_adds), .sum_bank_o(vector_bank), .sum_entry_o(vector_entry),
     .sum_group_o(vector_group), .sum_fresh_o(vector_fresh), .sum_terms_o(vector_terms),

@@ -27,7 +27,7 @@ module rhz_engine_corner #(
 
   // Rows while the banks fill, columns of a group while they empty.
   logic fills, empties, full_q, group_last, line_last, write_q, pass_q;
-  logic [Low-1:0] line, line_q, amount;
+  logic [Low-1:0] line, line_q, amount_q;
   logic [GroupW-1:0] group, group_q;
   assign fills      = in_valid_i && turned_i;
   assign empties    = full_q && out_may_i && !write_q;
@@ -54,7 +54,7 @@ module rhz_engine_corner #(
   end
 
   // Bank b holds byte (b - line) of a column's row b - line.
-  logic [8*In-1:0] banks, chosen, rotated, rotated_q;
+  logic [8*In-1:0] banks, chosen_q, rotated;
   for (genvar b = 0; b < In; b++) begin : gen_bank
     logic [7:0] bytes [0:Groups*In-1];
     logic [GroupW+Low-1:0] from, to;
@@ -63,32 +63,31 @@ module rhz_engine_corner #(
     if (Groups == 1) begin : gen_one
       logic unused;
       assign unused = &{1'b0, from[Low], to[Low]};
-      always_ff @(posedge clk_i) if (write_q) bytes[to[Low-1:0]] <= rotated_q[8*b +: 8];
+      always_ff @(posedge clk_i) if (write_q) bytes[to[Low-1:0]] <= rotated[8*b +: 8];
       assign banks[8*b +: 8] = bytes[from[Low-1:0]];
     end else begin : gen_several
-      always_ff @(posedge clk_i) if (write_q) bytes[to] <= rotated_q[8*b +: 8];
+      always_ff @(posedge clk_i) if (write_q) bytes[to] <= rotated[8*b +: 8];
       assign banks[8*b +: 8] = bytes[from];
     end
   end
-  assign chosen = full_q ? banks : in_data_i;
-  assign amount = full_q ? -line : line;
+  always_ff @(posedge clk_i) begin
+    chosen_q <= full_q ? banks : in_data_i;
+    amount_q <= full_q ? -line : line;
+    line_q   <= line;
+    group_q  <= group;
+  end
   for (genvar s = 0; s <= Low; s++) begin : gen_stage
     logic [8*In-1:0] words;
     if (s == 0) begin : gen_in
-      assign words = chosen;
+      assign words = chosen_q;
     end else begin : gen_rotated
       localparam int Step = 8 << (Low - s);
-      assign words = amount[Low-s]
+      assign words = amount_q[Low-s]
                      ? {gen_stage[s-1].words[0 +: 8*In-Step], gen_stage[s-1].words[8*In-1 -: Step]}
                      : gen_stage[s-1].words;
     end
   end
   assign rotated = gen_stage[Low].words;
-  always_ff @(posedge clk_i) begin
-    rotated_q <= rotated;
-    line_q    <= line;
-    group_q   <= group;
-  end
   assign out_valid_o = pass_q;
-  assign out_data_o  = rotated_q;
+  assign out_data_o  = rotated;
 endmodule

@@ -50,7 +50,14 @@ module rhz_engine_fetch #(
   logic [27+$clog2(In):0] first_byte;
   logic [28+$clog2(In):0] limit_byte;
   logic [AddrWidth-1:0] address_q;
-  logic [CountW-1:0] words_q, asked;
+  // How many words are asked for is known in the second cycle of a state.
+  logic settled_q, any_q;
+  logic [CountW-1:0] words_q, asked, asked_q;
+  always_ff @(posedge clk_i) begin
+    settled_q <= state_q == AskHead || state_q == AskRest;
+    any_q     <= asked != '0;
+    asked_q   <= asked;
+  end
   assign asked      = (state_q == AskHead) ? CountW'(1) : words_q - CountW'(Held);
   assign first_byte = {program_i, $clog2(In)'(0)};
   assign limit_byte = {limit_i, $clog2(In)'(0)};
@@ -60,26 +67,46 @@ module rhz_engine_fetch #(
     .ChannelsWidth(CountW)
   ) u_reader (
     .clk_i, .rst_ni, .limit_i(limit_byte[28+$clog2(In) -: AddrWidth+1]),
-    .box_valid_i(state_q == AskHead || (state_q == AskRest && |asked)),
+    .box_valid_i(settled_q && (state_q == AskHead || (state_q == AskRest && any_q))),
     .box_ready_o(box_ready), .port_i(3'd0), .address_i(address_q), .row_step_i(1'b0),
-    .column_step_i(1'b0), .rows_i(1'b1), .columns_i(1'b1), .channels_i(asked), .m_axi_arvalid,
+    .column_step_i(1'b0), .rows_i(1'b1), .columns_i(1'b1), .channels_i(asked_q), .m_axi_arvalid,
     .m_axi_arready, .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,
-    .beyond_o(reader_beyond), .out_valid_o(there), .out_ready_i(take), .out_data_o(word)
+    .beyond_o(reader_beyond), .out_valid_o(word_there), .out_ready_i(take), .out_data_o(word)
   );
 
   // The instruction at hand. What lies behind the end in its word is dropped.
+  logic [255:0] first;
+  logic word_there;
   assign take = next && (at_last || state_q == Finish);
   if (Each == 1) begin : gen_one
-    assign at_last       = 1'b1;
-    assign instruction_o = word;
+    assign at_last = 1'b1;
+    assign first   = word;
   end else begin : gen_several
     logic [$clog2(Each)-1:0] at;
     rhz_counter #(.Count(Each)) u_at (
       .clk_i, .rst_ni(rst_ni && state_q != Idle), .en_i(next), .value_o(at), .last_o(at_last)
     );
     rhz_choose #(.Width(256), .Count(Each)) u_choose (
-      .sel_i(at), .data_i(word), .data_o(instruction_o)
+      .sel_i(at), .data_i(word), .data_o(first)
     );
+  end
+  // It goes to a register and is decoded in the next cycle (there), before it is looked at.
+  logic held_q, last_q, goes;
+  assign next = word_there && !held_q && state_q != Idle;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      held_q <= 1'b0;
+      there  <= 1'b0;
+    end else begin
+      held_q <= next || (held_q && !goes);
+      there  <= held_q && !goes;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!held_q) begin
+      instruction_o <= first;
+      last_q        <= at_last || state_q == Finish;
+    end
   end
   logic [2:0] opcode, unit;
   logic [31:0] isa, core, instructions;
@@ -97,20 +124,31 @@ module rhz_engine_fetch #(
 
   localparam logic [2:0] BadIsa = 3'd1, BadCore = 3'd2, BadOpcode = 3'd3, NoEnd = 3'd4,
                          Beyond = 3'd5, Fault = 3'd6;
-  logic is_for_unit, at_end;
-  assign is_for_unit  = unit != rhz_isa_pkg::UNIT_FETCH;
-  assign at_end       = opcode == rhz_isa_pkg::END;
-  assign is_head_good = opcode == rhz_isa_pkg::HEAD && isa == IsaHash && core == CoreHash;
-  assign is_mistake   = there && ((state_q == Head && !is_head_good) ||
-                                  (state_q == Run && !is_for_unit && !at_end));
-  assign ends         = state_q == Run && there && !is_for_unit;
-  always_comb begin
+  logic is_for_unit_q, at_end_q, is_head_q, is_isa_q, is_core_q, none_left_q, idle_q;
+  logic [4:0] offer_q;
+  always_ff @(posedge clk_i) begin
     for (int u = 0; u < 5; u++)
-      unit_valid_o[u] = state_q == Run && there && unit == 3'(u);
+      offer_q[u] <= rst_ni && held_q && !goes && state_q == Run && unit == 3'(u);
+    is_for_unit_q <= unit != rhz_isa_pkg::UNIT_FETCH;
+    at_end_q      <= opcode == rhz_isa_pkg::END;
+    is_head_q     <= opcode == rhz_isa_pkg::HEAD;
+    is_isa_q      <= isa == IsaHash;
+    is_core_q     <= core == CoreHash;
+  end
+  always_ff @(posedge clk_i) begin
+    none_left_q <= words_q == '0;
+    idle_q      <= idle_i;
+  end
+  assign is_head_good = is_head_q && is_isa_q && is_core_q;
+  assign is_mistake   = there && ((state_q == Head && !is_head_good) ||
+                                  (state_q == Run && !is_for_unit_q && !at_end_q));
+  assign ends         = state_q == Run && there && !is_for_unit_q;
+  assign unit_valid_o = offer_q;
+  always_comb begin
     unique case (state_q)
-      Head, Finish: next = there;
-      Run:          next = there && (!is_for_unit || (unit_valid_o & unit_ready_i) != '0);
-      default:      next = 1'b0;
+      Head, Finish: goes = there;
+      Run:          goes = there && (!is_for_unit_q || (offer_q & unit_ready_i) != '0);
+      default:      goes = 1'b0;
     endcase
   end
   always_ff @(posedge clk_i) begin
@@ -125,20 +163,19 @@ module rhz_engine_fetch #(
           state_q <= AskHead;
           error_o <= '0;
         end
-        AskHead: if (box_ready) state_q <= Head;
+        AskHead: if (settled_q && box_ready) state_q <= Head;
         Head:    if (there) state_q <= is_head_good ? AskRest : Finish;
-        AskRest: if (box_ready || asked == '0) state_q <= Run;
-        Run:     if (ends || words_q == '0) state_q <= Finish;
-        default: if (words_q == '0 && idle_i) begin
+        AskRest: if (settled_q && (box_ready || !any_q)) state_q <= Run;
+        Run:     if (ends || none_left_q) state_q <= Finish;
+        default: if (none_left_q && idle_q) begin
           state_q <= Idle;
           done_o  <= 1'b1;
         end
       endcase
       if (error_o == '0) begin
         if (is_mistake)
-          error_o <= (state_q == Run || opcode != rhz_isa_pkg::HEAD) ? BadOpcode
-                     : (isa != IsaHash) ? BadIsa : BadCore;
-        else if (state_q == Run && words_q == '0) error_o <= NoEnd;
+          error_o <= (state_q == Run || !is_head_q) ? BadOpcode : !is_isa_q ? BadIsa : BadCore;
+        else if (state_q == Run && none_left_q) error_o <= NoEnd;
         else if (beyond_i || reader_beyond) error_o <= Beyond;
         else if (fault_i) error_o <= Fault;
       end
@@ -153,7 +190,7 @@ module rhz_engine_fetch #(
       words_q   <= (is_head_good ? CountW'(instructions[23:0]) >> $clog2(Each) : '0) +
                    CountW'(Held);
       address_q <= address_q + AddrWidth'(1);
-    end else if (take) begin
+    end else if (goes && last_q) begin
       words_q <= words_q - CountW'(1);
     end
   end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A lane of the vector unit. A byte comes in stage 1 with what it is for: a constant, the
-// held operand (a of add and multiply, the weight of dot) or a pixel's. In stage 2 the
+// held operand (a of add and multiply, the weight of dot) or a pixel's. In stage 3 the
 // sum comes, in stage 7 the product for the accumulators leaves, and the result leaves in
-// stage 10, of maximum in stage 3, of table in stage 4. Constants go through a chain of
+// stage 11, of requantize in stage 12, of maximum in stage 4, of table in stage 5. Constants go through a chain of
 // twelve bytes: o in the last six, before it m of 35 bits, or m and n of 24 bits each.
 // With line_i, a pixel's word and the two before it are three taps of a row of dot: the
 // word is multiplied by the last weight, the one before it by the middle one, in the first
@@ -47,8 +47,8 @@ module rhz_engine_lane #(
     byte3_q <= byte2_q;
   end
   // The words before, as they come and for this one, and the oldest one's product.
-  logic signed [7:0] before_q, oldest_q, before2_q, oldest2_q, weight_q;
-  logic signed [15:0] third3_q, third4_q;
+  logic [7:0] before_q, oldest_q, before2_q, oldest2_q, weight_q;
+  logic [15:0] third4;
   always_ff @(posedge clk_i) begin
     if (shift_in_i) begin
       before_q <= byte_i;
@@ -57,9 +57,10 @@ module rhz_engine_lane #(
     before2_q <= before_q;
     oldest2_q <= oldest_q;
     if (first2_i) weight_q <= byte2_q;
-    third3_q <= oldest2_q * weight_q;
-    third4_q <= third3_q;
   end
+  rhz_engine_times u_third (
+    .clk_i, .byte_i(oldest2_q), .weight_i(weight_q), .product_o(third4)
+  );
   logic [34:0] m;
   assign m = chain_q[42:8];
   logic unused_top;
@@ -75,9 +76,9 @@ module rhz_engine_lane #(
   logic [17:0] operand2, operand3;
   assign operand2 = add_i ? 18'($signed({byte2_q, 2'b00})) : 18'($signed(byte2_q));
   assign operand3 = add_i ? 18'($signed({byte3_q, 2'b00})) : 18'($signed(byte3_q));
-  assign y1  = constants2_i ? {1'b0, m[16:0]} : line_i ? 18'(before2_q) : operand2;
+  assign y1  = constants2_i ? {1'b0, m[16:0]} : line_i ? 18'($signed(before2_q)) : operand2;
   assign d1  = constants2_i ? chain_q[23:0] : 24'($signed(byte2_q));
-  assign c   = line_i ? 47'(third4_q) : chain_q[94:48];
+  assign c   = line_i ? 47'($signed(third4)) : chain_q[94:48];
   assign y2  = constants3_i ? m[34:17] : operand3;
   assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
   rhz_engine_multiply #(.Wide(Wide)) u_multiply (
@@ -95,7 +96,7 @@ module rhz_engine_lane #(
   assign product_o = p[16:0];
 
   // Stage 8: the byte that the shift picks, and which bytes above hold only the sign.
-  // Stage 9: the nearest signed byte.
+  // Stage 9: the nearest signed byte. Stage 10: the value that is left between bounds.
   logic [7:0] picked, picked_q, nearest_q;
   logic [5:1] sign_only_q;
   logic sign_q, over;
@@ -112,13 +113,13 @@ module rhz_engine_lane #(
     nearest_q <= over ? {sign_q, {7{!sign_q}}} : picked_q;
   end
 
-  logic signed [7:0] greatest_q, value;
+  logic signed [7:0] greatest_q, value_q;
   always_ff @(posedge clk_i)
     if (tap_i && (tap_first_i || $signed(byte_i) > greatest_q)) greatest_q <= byte_i;
-  assign value = maximum_i ? greatest_q : table_i ? table_byte_i : nearest_q;
   always_ff @(posedge clk_i) begin
-    if (value < $signed(low_i))       result_o <= low_i;
-    else if (value > $signed(high_i)) result_o <= high_i;
-    else                              result_o <= value;
+    value_q <= maximum_i ? greatest_q : table_i ? table_byte_i : nearest_q;
+    if (value_q < $signed(low_i))       result_o <= low_i;
+    else if (value_q > $signed(high_i)) result_o <= high_i;
+    else                                result_o <= value_q;
   end
 endmodule

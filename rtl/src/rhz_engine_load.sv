@@ -88,26 +88,44 @@ module rhz_engine_load #(
   assign unused        = &{1'b0, unused_masks, unused_unit, rounded, pack_step, pack_left,
                            load_place, pack_place};
 
-  // The memory's side.
-  logic start, job_room, box_ready, word_there, word_take, there, take;
+  // The memory's side: a box waits in registers for the reader.
+  logic start, job_room, box_q, box_ready, word_there, word_take, there, take;
   logic [8*In-1:0] memory_word, word;
+  logic [2:0] box_port_q;
+  logic [27:0] box_address_q;
+  logic [19:0] box_row_step_q;
+  logic [11:0] box_column_step_q;
+  logic [9:0] box_rows_q, box_columns_q;
+  logic [ChannelsW-1:0] box_channels_q;
   assign start         = start_valid_i && start_ready_o;
-  assign start_ready_o = job_room && (is_stream || box_ready);
+  assign start_ready_o = job_room && !box_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) box_q <= 1'b0;
+    else         box_q <= (start && !is_stream) || (box_q && !box_ready);
+  end
+  always_ff @(posedge clk_i)
+    if (!box_q) begin
+      box_port_q        <= port;
+      box_address_q     <= is_pack ? pack_address : load_address;
+      box_row_step_q    <= is_pack ? pack_row_step : load_row_step;
+      box_column_step_q <= column_step;
+      box_rows_q        <= inner_rows;
+      box_columns_q     <= is_pack ? 10'd1 : inner_columns;
+      box_channels_q    <= is_pack ? ChannelsW'(rounded[14:Low]) : ChannelsW'(channels);
+    end
   rhz_engine_reader #(
     .Bytes(In), .PortBits(PortBits), .Ports(Ports), .Burst(Burst), .Places(Places),
     .ChannelsWidth(ChannelsW)
   ) u_reader (
-    .clk_i, .rst_ni, .limit_i, .box_valid_i(start_valid_i && job_room && !is_stream),
-    .box_ready_o(box_ready), .port_i(port), .address_i(is_pack ? pack_address : load_address),
-    .row_step_i(is_pack ? pack_row_step : load_row_step), .column_step_i(column_step),
-    .rows_i(inner_rows), .columns_i(is_pack ? 10'd1 : inner_columns),
-    .channels_i(is_pack ? ChannelsW'(rounded[14:Low]) : ChannelsW'(channels)), .m_axi_arvalid,
-    .m_axi_arready, .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,
+    .clk_i, .rst_ni, .limit_i, .box_valid_i(box_q), .box_ready_o(box_ready),
+    .port_i(box_port_q), .address_i(box_address_q), .row_step_i(box_row_step_q),
+    .column_step_i(box_column_step_q), .rows_i(box_rows_q), .columns_i(box_columns_q),
+    .channels_i(box_channels_q), .m_axi_arvalid, .m_axi_arready, .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,
     .beyond_o, .out_valid_o(word_there), .out_ready_i(word_take), .out_data_o(memory_word)
   );
 
   // What the scratchpad's side has to know, for instructions that it has not come to.
-  localparam int JobW = 93 + PlaceWidth + WordsW + 3 * Low;
+  localparam int JobW = 96 + PlaceWidth + WordsW + 3 * Low;
   logic job_there, job_load;
   logic [JobW-1:0] job;
   logic is_pack_q, is_stream_q, job_pack, job_stream;
@@ -117,10 +135,11 @@ module rhz_engine_load #(
   logic [8:0] job_channels;
   logic [7:0] job_pad, pad_q;
   logic [3:0] job_top, job_left;
+  logic [2:0] job_singles;
   logic [WordsW-1:0] job_words;
   logic [Low-1:0] job_tail;
   logic [Low:0] job_step, job_before;
-  rhz_outbuf #(.Width(JobW), .Depth(4)) u_jobs (
+  rhz_engine_fifo #(.Width(JobW), .Depth(4)) u_jobs (
     .clk_i, .rst_ni, .credit_o(job_room), .take_i(start), .push_i(start),
     .push_data_i({is_pack, is_stream,
                   is_pack ? pack_place[PlaceWidth-1:0] : load_place[PlaceWidth-1:0],
@@ -129,12 +148,14 @@ module rhz_engine_load #(
                   is_pack ? pack_columns : load_columns,
                   is_pack ? 9'(pack_channels) : channels, top, inner_rows, left, inner_columns,
                   is_pack ? pack_pad : load_pad, rounded[14:Low], row_bytes[Low-1:0],
-                  pack_step[Low:0], pack_left[Low:0]}),
+                  pack_step[Low:0], pack_left[Low:0], rows == 10'd1,
+                  (is_pack ? pack_columns : load_columns) == 10'd1,
+                  (is_pack ? 9'(pack_channels) : channels) == 9'd1}),
     .out_valid_o(job_there), .out_ready_i(job_load), .out_data_o(job)
   );
   assign {job_pack, job_stream, job_place, job_place_row, job_place_column, job_rows, job_columns,
           job_channels, job_top, job_inner_rows, job_left, job_inner_columns, job_pad, job_words,
-          job_tail, job_step, job_before} = job;
+          job_tail, job_step, job_before, job_singles} = job;
 
   logic walks, walk_ready, step, column_last, row_last, last, window_idle, may_load;
   logic [PlaceWidth-1:0] place;
@@ -143,7 +164,8 @@ module rhz_engine_load #(
   rhz_engine_walk #(.AddrWidth(PlaceWidth)) u_walk (
     .clk_i, .rst_ni, .load_valid_i(job_there && may_load), .load_ready_o(walk_ready),
     .first_i(job_place), .row_step_i(job_place_row), .column_step_i(job_place_column),
-    .rows_i(job_rows), .columns_i(job_columns), .channels_i(job_channels), .valid_o(walks),
+    .rows_i(job_rows), .columns_i(job_columns), .channels_i(job_channels), .singles_i(job_singles),
+    .valid_o(walks),
     .step_i(step), .addr_o(place), .column_last_o(column_last), .row_last_o(row_last),
     .last_o(last)
   );
@@ -160,22 +182,13 @@ module rhz_engine_load #(
 
   // Borders. The columns' begin again with each row.
   logic row_outside, column_outside, border;
-  logic [3:0] left_q;
-  logic [9:0] inner_columns_q;
-  always_ff @(posedge clk_i) begin
-    if (job_load) begin
-      left_q          <= job_left;
-      inner_columns_q <= job_inner_columns;
-    end
-  end
   rhz_engine_border u_rows (
-    .clk_i, .load_i(job_load), .before_i(job_top), .inside_i(job_inner_rows),
+    .clk_i, .load_i(job_load), .before_i(job_top), .inside_i(job_inner_rows), .restart_i(1'b0),
     .step_i(step && row_last), .outside_o(row_outside)
   );
   rhz_engine_border u_columns (
-    .clk_i, .load_i(job_load || (step && row_last)), .before_i(job_load ? job_left : left_q),
-    .inside_i(job_load ? job_inner_columns : inner_columns_q), .step_i(step && column_last),
-    .outside_o(column_outside)
+    .clk_i, .load_i(job_load), .before_i(job_left), .inside_i(job_inner_columns),
+    .restart_i(step && row_last), .step_i(step && column_last), .outside_o(column_outside)
   );
   assign border = row_outside || (!is_pack_q && column_outside);
 
@@ -207,7 +220,7 @@ module rhz_engine_load #(
   logic [Low-1:0] shift;
   logic [Fine-1:0] fine_q;
   logic [PlaceWidth-1:0] place_q;
-  logic moves, last_q, there_q, wr_last_q;
+  logic moves, last_q, there_q, wr_last;
   rhz_choose_few #(.Width(8 * In), .Count(4)) u_first (
     .sel_i({border || !is_pack_q, is_pack_q ? border || second : border}),
     .data_i({{In{pad_q}}, word, window[8*In +: 8*In], window[8*In-1:0]}),
@@ -234,16 +247,17 @@ module rhz_engine_load #(
     );
   end
   assign step   = walks && (border || (is_pack_q ? window_ready : there)) && (!there_q || moves);
-  assign moves  = !wr_valid_o || wr_ready_i;
+  rhz_engine_slice #(.Width(1 + PlaceWidth + 8 * In)) u_out (
+    .clk_i, .rst_ni, .in_valid_i(there_q), .in_ready_o(moves), .in_data_i({last_q, place_q, fine}),
+    .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i), .out_data_o({wr_last, wr_addr_o, wr_data_o})
+  );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      there_q    <= 1'b0;
-      wr_valid_o <= 1'b0;
-      done_o     <= 1'b0;
+      there_q <= 1'b0;
+      done_o  <= 1'b0;
     end else begin
       there_q <= step || (there_q && !moves);
-      if (moves) wr_valid_o <= there_q;
-      done_o <= wr_valid_o && wr_ready_i && wr_last_q;
+      done_o  <= wr_valid_o && wr_ready_i && wr_last;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -252,11 +266,6 @@ module rhz_engine_load #(
       fine_q   <= Fine'(shift);
       place_q  <= place;
       last_q   <= last;
-    end
-    if (moves) begin
-      wr_data_o <= fine;
-      wr_addr_o <= place_q;
-      wr_last_q <= last_q;
     end
   end
 endmodule

@@ -3,8 +3,9 @@
 // it a word of the scratchpad through the array and Out sums to the accumulators. It
 // asks for words ahead of the array, also for the next instruction's; the array waits for
 // words, for a block of weights where a tap begins, and for sums that it adds to again
-// before they are written. `soon` is high Ahead cycles before sum_valid_o, so that the
-// vector unit keeps out of the bank's way. Terms come two cycles after sum_valid_o.
+// before they are written. `next` is high two cycles before sum_valid_o and `soon` Ahead + 1,
+// so that the vector unit keeps out of the bank's way. Terms come two cycles after
+// sum_valid_o.
 module rhz_engine_matrix #(
   parameter int In      = 16,
   parameter int Out     = 16,
@@ -31,6 +32,8 @@ module rhz_engine_matrix #(
   input  logic                     weights_valid_i,
   output logic                     weights_ready_o,
   input  logic [In*8-1:0]          weights_data_i,
+  output logic                     next_valid_o,
+  output logic                     next_bank_o,
   output logic                     soon_valid_o,
   output logic                     soon_bank_o,
   output logic                     sum_valid_o,
@@ -46,7 +49,7 @@ module rhz_engine_matrix #(
   // From a word that goes into the array to its sums' read and their write.
   // A small array's sums are delayed until they are foreseen early enough.
   localparam int Built   = 1 + Length + $clog2(Cascades);
-  localparam int Late    = (Built < Ahead) ? Ahead - Built : 0;
+  localparam int Late    = (Built <= Ahead) ? Ahead + 1 - Built : 0;
   localparam int Request = Built + Late;
   localparam int Written = Request + 2;
   localparam int ColumnWidth = $clog2(Out);
@@ -67,7 +70,7 @@ module rhz_engine_matrix #(
     .more_o(more)
   );
 
-  logic start, runs_q, step, room, note_room, tap_ends, ends;
+  logic start, runs_q, step, unused_room, note_room, tap_ends, ends;
   logic [4:0] lasts;
   logic [5*14-1:0] steps_q;
   assign start_ready_o = !runs_q;
@@ -76,21 +79,24 @@ module rhz_engine_matrix #(
   assign tap_ends = lasts[0] && lasts[1];
   assign ends     = &lasts;
   rhz_engine_loop #(.Width(10)) u_columns (
-    .clk_i, .load_i(start), .count_i(columns), .step_i(step), .last_o(lasts[0])
+    .clk_i, .load_i(start), .count_i(columns), .single_i(columns == 10'd1),
+    .step_i(step), .last_o(lasts[0])
   );
   rhz_engine_loop #(.Width(10)) u_rows (
-    .clk_i, .load_i(start), .count_i(rows), .step_i(step && lasts[0]), .last_o(lasts[1])
+    .clk_i, .load_i(start), .count_i(rows), .single_i(rows == 10'd1),
+    .step_i(step && lasts[0]), .last_o(lasts[1])
   );
   rhz_engine_loop #(.Width(9)) u_taps0 (
-    .clk_i, .load_i(start), .count_i(taps0), .step_i(step && tap_ends), .last_o(lasts[2])
+    .clk_i, .load_i(start), .count_i(taps0), .single_i(taps0 == 9'd1),
+    .step_i(step && tap_ends), .last_o(lasts[2])
   );
   rhz_engine_loop #(.Width(5)) u_taps1 (
-    .clk_i, .load_i(start), .count_i(taps1), .step_i(step && tap_ends && lasts[2]),
-    .last_o(lasts[3])
+    .clk_i, .load_i(start), .count_i(taps1), .single_i(taps1 == 5'd1),
+    .step_i(step && tap_ends && lasts[2]), .last_o(lasts[3])
   );
   rhz_engine_loop #(.Width(5)) u_taps2 (
-    .clk_i, .load_i(start), .count_i(taps2), .step_i(step && tap_ends && lasts[2] && lasts[3]),
-    .last_o(lasts[4])
+    .clk_i, .load_i(start), .count_i(taps2), .single_i(taps2 == 5'd1),
+    .step_i(step && tap_ends && lasts[2] && lasts[3]), .last_o(lasts[4])
   );
   rhz_engine_nest #(.Loops(5), .AddrWidth(AddrWidth), .StepWidth(14)) u_addr (
     .clk_i, .load_i(start), .first_i(place[AddrWidth-1:0]), .steps_i(steps_q), .step_i(step),
@@ -123,22 +129,23 @@ module rhz_engine_matrix #(
       if (tap_ends) fresh_q <= 1'b0;
     end
   end
-  assign rd_valid_o = runs_q && room && note_room;
+  assign rd_valid_o = runs_q && note_room;
   logic unused_fields;
-  assign unused_fields = &{1'b0, place, entry};
+  assign unused_fields = &{1'b0, place, entry, unused_room};
 
-  // Words before the array, and what is to be done with each. The next one lies in
+  // Words before the array, and what is to be done with each: for a note that has a place
+  // its word has one. The next one lies in
   // registers, so that little logic decides whether it goes on.
   logic word_valid, note_valid, pop, there_q, fire, note_first, note_wait, note_ends;
   logic [In*8-1:0] word, word_q;
   logic [NoteWidth-1:0] note, note_q;
   logic note_bank, note_fresh;
   logic [EntryWidth-1:0] note_entry;
-  rhz_outbuf #(.Width(In * 8), .Depth(Depth)) u_words (
-    .clk_i, .rst_ni, .credit_o(room), .take_i(step), .push_i(rd_data_valid_i),
+  rhz_engine_fifo #(.Width(In * 8), .Depth(Depth)) u_words (
+    .clk_i, .rst_ni, .credit_o(unused_room), .take_i(step), .push_i(rd_data_valid_i),
     .push_data_i(rd_data_i), .out_valid_o(word_valid), .out_ready_i(pop), .out_data_o(word)
   );
-  rhz_outbuf #(.Width(NoteWidth), .Depth(Depth)) u_notes (
+  rhz_engine_fifo #(.Width(NoteWidth), .Depth(Depth)) u_notes (
     .clk_i, .rst_ni, .credit_o(note_room), .take_i(step), .push_i(step),
     .push_data_i({first_q, wait_q, ends, fresh_q, bank_q, entry_q}), .out_valid_o(note_valid),
     .out_ready_i(pop), .out_data_o(note)
@@ -189,14 +196,18 @@ module rhz_engine_matrix #(
   rhz_delay #(.Width(Out * TermWidth), .Stages(Late)) u_terms (
     .clk_i, .data_i(terms), .data_o(sum_terms_o)
   );
-  rhz_delay #(.Width(1), .Stages(Request - Ahead)) u_soon (
+  rhz_delay #(.Width(1), .Stages(Request - Ahead - 1)) u_soon (
     .clk_i, .data_i(note_bank), .data_o(soon_bank_o)
+  );
+  rhz_delay #(.Width(1), .Stages(Ahead - 1)) u_next (
+    .clk_i, .data_i(soon_bank_o), .data_o(next_bank_o)
   );
   rhz_delay #(.Width(2 + EntryWidth), .Stages(Request)) u_request (
     .clk_i, .data_i({note_fresh, note_bank, note_entry}),
     .data_o({sum_fresh_o, sum_bank_o, sum_entry_o})
   );
-  assign soon_valid_o  = valid[Request-Ahead];
+  assign soon_valid_o  = valid[Request-Ahead-1];
+  assign next_valid_o  = valid[Request-2];
   assign sum_valid_o   = valid[Request];
   assign sum_carries_o = {(Out / 2){2'b01}};
   logic ended;

@@ -39,14 +39,14 @@ module rhz_engine_read_ports #(
   input  logic [Ports-1:0]          m_axi_rlast
 );
   logic [Ports-1:0] faults;
+  assign rdata_o = m_axi_rdata;
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     localparam int Readers = (p == 0) ? 3 : 2;
     logic [Readers-1:0] arvalid, arready, rvalid;
     logic [Readers*64-1:0] araddr;
     logic [Readers*8-1:0] arlen;
-    logic [63:0] address;
-    logic unused, unused_last;
-    assign unused = &{1'b0, unused_last, m_axi_rresp[2*p]};
+    logic unused;
+    assign unused = &{1'b0, m_axi_rresp[2*p]};
     if (p == 0) begin : gen_with_fetch
       assign arvalid = {fetch_arvalid, weights_arvalid[p], load_arvalid[p]};
       assign araddr  = {fetch_araddr, weights_araddr, load_araddr};
@@ -62,16 +62,14 @@ module rhz_engine_read_ports #(
     assign weights_arready[p] = arready[1];
     assign load_rvalid[p]     = rvalid[0];
     assign weights_rvalid[p]  = rvalid[1];
-    rhz_mem_arbiter #(.DataWidth(PortBits), .Readers(Readers), .Bursts(Bursts)) u_arbiter (
-      .clk_i, .rst_ni, .s_axi_arvalid(arvalid), .s_axi_arready(arready), .s_axi_araddr(araddr),
-      .s_axi_arlen(arlen), .s_axi_rvalid(rvalid), .s_axi_rready({Readers{1'b1}}),
-      .s_axi_rdata(rdata_o[p*PortBits +: PortBits]), .s_axi_rlast(unused_last),
-      .m_axi_arvalid(m_axi_arvalid[p]), .m_axi_arready(m_axi_arready[p]), .m_axi_araddr(address),
+    rhz_engine_requests #(.Readers(Readers), .Bursts(Bursts)) u_requests (
+      .clk_i, .rst_ni, .base_i(base_i[p*52 +: 52]), .s_axi_arvalid(arvalid),
+      .s_axi_arready(arready), .s_axi_araddr(araddr), .s_axi_arlen(arlen),
+      .s_axi_rvalid(rvalid), .m_axi_arvalid(m_axi_arvalid[p]),
+      .m_axi_arready(m_axi_arready[p]), .m_axi_araddr(m_axi_araddr[p*64 +: 64]),
       .m_axi_arlen(m_axi_arlen[p*8 +: 8]), .m_axi_rvalid(m_axi_rvalid[p]),
-      .m_axi_rready(m_axi_rready[p]), .m_axi_rdata(m_axi_rdata[p*PortBits +: PortBits]),
-      .m_axi_rlast(m_axi_rlast[p])
+      .m_axi_rready(m_axi_rready[p]), .m_axi_rlast(m_axi_rlast[p])
     );
-    assign m_axi_araddr[p*64 +: 64] = {base_i[p*52 +: 52] + address[63:12], address[11:0]};
     assign faults[p] = m_axi_rvalid[p] && m_axi_rready[p] && m_axi_rresp[2*p+1];
   end
   always_ff @(posedge clk_i) fault_o <= rst_ni && faults != '0;

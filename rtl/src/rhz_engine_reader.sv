@@ -49,10 +49,11 @@ module rhz_engine_reader #(
     initial $fatal(1, "rhz_engine_reader: bursts of %0d words, %0d places", Burst, Places);
   end
 
-  logic burst_there, fire, good, landed, pop, unused_last;
+  logic burst_there, fire, good, landed, push_q, pop, unused_last;
   logic [2:0] port;
   logic [AddrWidth-1:0] address;
-  logic [CountW-1:0] count;
+  logic [CountW-1:0] count, count_q;
+  logic [AddrWidth-1:0] address_q;
   rhz_engine_bursts #(
     .Ports(Ports), .Burst(Burst), .AddrWidth(AddrWidth), .RowStepWidth(RowStepWidth),
     .ColumnStepWidth(ColumnStepWidth), .RowsWidth(RowsWidth), .ColumnsWidth(ColumnsWidth),
@@ -64,42 +65,43 @@ module rhz_engine_reader #(
     .last_o(unused_last)
   );
 
-  // Where words come from: a port, or the last bit for those beyond a limit.
-  logic [Ports:0] from, from_q;
-  logic fits_q, none_owed_q, unused;
-  logic [RoomW-1:0] room_q, room_d, owed_q, owed_d, asked;
+  // Where words come from. A burst is asked for at most every second cycle, so that what
+  // it changes is counted a cycle later.
+  logic [Ports-1:0] from, from_q;
+  logic fits_q, none_owed_q, fired_q, pop_q, unused;
+  logic [RoomW-1:0] room_q, room_d, owed_q, asked;
   assign unused = &{1'b0, unused_last};
   always_comb begin
     for (int p = 0; p < Ports; p++) from[p] = good && port == 3'(p);
-    from[Ports] = !good;
   end
   assign fire   = burst_there && fits_q && (none_owed_q || (from & from_q) != '0) &&
-                  (m_axi_arvalid & ~m_axi_arready) == '0;
-  assign asked  = fire ? RoomW'(count) : '0;
+                  m_axi_arvalid == '0 && !fired_q;
+  assign asked  = fired_q ? RoomW'(count_q) : '0;
   assign pop    = out_valid_o && out_ready_i;
-  assign room_d = room_q - asked + RoomW'(pop);
-  assign owed_d = owed_q + asked - RoomW'(landed);
+  assign room_d = room_q - asked + RoomW'(pop_q);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       m_axi_arvalid <= '0;
       from_q        <= '0;
+      fired_q       <= 1'b0;
+      pop_q         <= 1'b0;
       room_q        <= RoomW'(Places);
       fits_q        <= 1'b1;
       owed_q        <= '0;
       none_owed_q   <= 1'b1;
       beyond_o      <= 1'b0;
     end else begin
-      m_axi_arvalid <= fire ? from[Ports-1:0] : m_axi_arvalid & ~m_axi_arready;
+      m_axi_arvalid <= fire ? from : m_axi_arvalid & ~m_axi_arready;
       if (fire) from_q <= from;
+      fired_q       <= fire;
+      pop_q         <= pop;
       room_q        <= room_d;
       fits_q        <= room_d >= RoomW'(Burst);
-      owed_q        <= owed_d;
-      none_owed_q   <= owed_d == '0;
+      owed_q        <= owed_q + asked - RoomW'(push_q);
+      none_owed_q   <= owed_q == '0 && !fired_q;
       beyond_o      <= fire && !good;
     end
   end
-  logic [AddrWidth-1:0] address_q;
-  logic [CountW-1:0] count_q;
   always_ff @(posedge clk_i) begin
     if (fire) begin
       address_q <= address;
@@ -110,8 +112,18 @@ module rhz_engine_reader #(
   assign m_axi_arlen  = (8'(count_q) << $clog2(Parts)) - 8'd1;
   assign m_axi_rready = '1;
 
+  // Words beyond a limit come once all others have landed.
+  logic zero;
+  logic [CountW-1:0] zeros_q;
+  assign zero = zeros_q != '0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni)            zeros_q <= '0;
+    else if (fire && !good) zeros_q <= count;
+    else if (zero)          zeros_q <= zeros_q - CountW'(1);
+  end
+
   // What arrives.
-  logic beat, part_last, push_q, credit, unused_credit;
+  logic beat, part_last, credit, unused_credit;
   logic [PortBits-1:0] data;
   logic [8*Bytes-1:0] word_q;
   always_comb begin
@@ -119,8 +131,8 @@ module rhz_engine_reader #(
     for (int p = 0; p < Ports; p++)
       if (from_q[p]) data = data | m_axi_rdata[p*PortBits +: PortBits];
   end
-  assign beat   = from_q[Ports] ? !none_owed_q : m_axi_rvalid != '0;
-  assign landed = beat && (part_last || from_q[Ports]);
+  assign beat   = m_axi_rvalid != '0;
+  assign landed = (beat && part_last) || zero;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) push_q <= 1'b0;
     else         push_q <= landed;
@@ -133,15 +145,15 @@ module rhz_engine_reader #(
     logic unused_parts;
     assign unused_parts = &{1'b0, unused_part};
     rhz_counter #(.Count(Parts)) u_part (
-      .clk_i, .rst_ni, .en_i(beat && !from_q[Ports]), .value_o(unused_part), .last_o(part_last)
+      .clk_i, .rst_ni, .en_i(beat), .value_o(unused_part), .last_o(part_last)
     );
     always_ff @(posedge clk_i) begin
-      if (from_q[Ports]) word_q <= '0;
-      else if (beat)     word_q <= {data, word_q[8*Bytes-1:PortBits]};
+      if (zero)      word_q <= '0;
+      else if (beat) word_q <= {data, word_q[8*Bytes-1:PortBits]};
     end
   end
   assign unused_credit = &{1'b0, credit};
-  rhz_outbuf #(.Width(8 * Bytes), .Depth(Places)) u_words (
+  rhz_engine_fifo #(.Width(8 * Bytes), .Depth(Places)) u_words (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(push_q), .push_i(push_q), .push_data_i(word_q),
     .out_valid_o, .out_ready_i, .out_data_o
   );

@@ -3,9 +3,9 @@
 // the lowest bits of an address, so that clients that walk through words meet seldom.
 // Readers and writers of different banks are served in the same cycle; of those that meet
 // in one, the reader with the lowest number is, and the writer that was not served last
-// time. A word is read when rd_valid_i and rd_ready_o are high, and comes with
-// rd_data_valid_o Latency cycles later; a word is written when wr_valid_i and wr_ready_o
-// are high, and reads of later cycles see it.
+// time. A read is taken when rd_valid_i and rd_ready_o are high, and its word comes with
+// rd_data_valid_o Latency + 1 cycles later or after; a word is written when wr_valid_i and
+// wr_ready_o are high, and reads of later cycles see it.
 module rhz_engine_scratch #(
   parameter int Width   = 128,
   parameter int Words   = 1024,
@@ -35,12 +35,23 @@ module rhz_engine_scratch #(
     initial $fatal(1, "rhz_engine_scratch: %0d words in %0d banks", Words, Banks);
   end
 
+  // Requests to read wait in registers, so that who is served first holds up no walk.
+  logic [Readers-1:0] asks, served;
+  logic [Readers*AddrWidth-1:0] addr;
+  for (genvar r = 0; r < Readers; r++) begin : gen_request
+    rhz_engine_slice #(.Width(AddrWidth)) u_slice (
+      .clk_i, .rst_ni, .in_valid_i(rd_valid_i[r]), .in_ready_o(rd_ready_o[r]),
+      .in_data_i(rd_addr_i[r*AddrWidth +: AddrWidth]), .out_valid_o(asks[r]),
+      .out_ready_i(served[r]), .out_data_o(addr[r*AddrWidth +: AddrWidth])
+    );
+  end
+
   // The bank that each client asks for.
   logic [Readers*BankBits-1:0] read_bank, read_bank_q;
   logic [2*BankBits-1:0] write_bank, write_bank_q;
   for (genvar r = 0; r < Readers; r++) begin : gen_read_bank
     assign read_bank[r*BankBits +: BankBits] =
-        (Banks > 1) ? rd_addr_i[r*AddrWidth +: BankBits] : BankBits'(0);
+        (Banks > 1) ? addr[r*AddrWidth +: BankBits] : BankBits'(0);
   end
   for (genvar w = 0; w < 2; w++) begin : gen_write_bank
     assign write_bank[w*BankBits +: BankBits] =
@@ -54,15 +65,15 @@ module rhz_engine_scratch #(
     logic [r:0] meets;
     assign meets[r] = 1'b0;
     for (genvar s = 0; s < r; s++) begin : gen_before
-      assign meets[s] = rd_valid_i[s] && read_bank[s*BankBits +: BankBits] ==
+      assign meets[s] = asks[s] && read_bank[s*BankBits +: BankBits] ==
                                          read_bank[r*BankBits +: BankBits];
     end
-    assign rd_ready_o[r] = meets == '0;
+    assign served[r] = meets == '0;
     always_ff @(posedge clk_i)
-      read_row_q[r*RowBits +: RowBits] <= rd_addr_i[(r+1)*AddrWidth-1 -: RowBits];
+      read_row_q[r*RowBits +: RowBits] <= addr[(r+1)*AddrWidth-1 -: RowBits];
   end
   always_ff @(posedge clk_i) begin
-    read_q      <= rst_ni ? rd_valid_i & rd_ready_o : '0;
+    read_q      <= rst_ni ? asks & served : '0;
     read_bank_q <= read_bank;
   end
 

@@ -78,11 +78,12 @@ module rhz_engine_store #(
   rhz_engine_walk #(.AddrWidth(PlaceWidth)) u_walk (
     .clk_i, .rst_ni, .load_valid_i(start_valid_i && box_ready), .load_ready_o(walk_ready),
     .first_i(place[PlaceWidth-1:0]), .row_step_i(place_row), .column_step_i(place_column), .rows_i(rows),
-    .columns_i(columns), .channels_i(channels), .valid_o(walks), .step_i(reads),
+    .columns_i(columns), .channels_i(channels),
+    .singles_i({rows == 10'd1, columns == 10'd1, channels == 9'd1}), .valid_o(walks), .step_i(reads),
     .addr_o(rd_addr_o), .column_last_o(unused_last[0]), .row_last_o(unused_last[1]),
     .last_o(unused_last[2])
   );
-  rhz_outbuf #(.Width(8 * In), .Depth(Places)) u_words (
+  rhz_engine_fifo #(.Width(8 * In), .Depth(Places)) u_words (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(reads), .push_i(rd_data_valid_i),
     .push_data_i(rd_data_i), .out_valid_o(there), .out_ready_i(pop), .out_data_o(word)
   );
@@ -96,9 +97,11 @@ module rhz_engine_store #(
     .address_o(burst_address), .count_o(count), .good_o(good), .last_o(last)
   );
 
-  // A burst begins. Of the words that are granted, no burst has claimed `fill_q`.
+  // A burst begins. Of the words that are granted, no burst has claimed `fill_q`; a cycle
+  // after one has, and another one later, it is known whether there is enough for the next.
   logic [Ports+1:0] to, to_q;
   logic room, in_flight, begins, next_q, sends_q, send_last, passes, ends, answer, answer_last;
+  logic fired_q, enough_q;
   logic [FillW-1:0] fill_q;
   logic [CountW-1:0] count_q, left_q;
   logic [27:0] address_q;
@@ -107,20 +110,24 @@ module rhz_engine_store #(
     to[Stream]  = good && burst_port == rhz_isa_pkg::PORT_STREAM;
     to[Nowhere] = !good;
   end
-  assign fire = burst_there && FillW'(count) <= fill_q && (!next_q || begins) && room &&
-                (!in_flight || (to & to_q) != '0) && (m_axi_awvalid & ~m_axi_awready) == '0;
+  assign fire = enough_q && !next_q && room && (!in_flight || (to & to_q) != '0) &&
+                m_axi_awvalid == '0;
   assign begins = next_q && (!sends_q || ends);
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       fill_q        <= '0;
       to_q          <= '0;
+      fired_q       <= 1'b0;
+      enough_q      <= 1'b0;
       next_q        <= 1'b0;
       sends_q       <= 1'b0;
       m_axi_awvalid <= '0;
       beyond_o      <= 1'b0;
       done_o        <= 1'b0;
     end else begin
-      fill_q        <= fill_q + FillW'(reads) - (fire ? FillW'(count) : '0);
+      fill_q        <= fill_q + FillW'(reads) - (fired_q ? FillW'(count_q) : '0);
+      fired_q       <= fire;
+      enough_q      <= burst_there && !fire && !fired_q && FillW'(count) <= fill_q;
       if (fire) to_q <= to;
       next_q        <= fire || (next_q && !begins);
       sends_q       <= begins || (sends_q && !ends);
@@ -134,8 +141,13 @@ module rhz_engine_store #(
       address_q <= burst_address;
       count_q   <= count;
     end
-    if (begins)   left_q <= count_q;
-    else if (pop) left_q <= left_q - CountW'(1);
+    if (begins) begin
+      left_q    <= count_q;
+      send_last <= count_q == CountW'(1);
+    end else if (pop) begin
+      left_q    <= left_q - CountW'(1);
+      send_last <= left_q == CountW'(2);
+    end
   end
   assign m_axi_awaddr = 64'(address_q) << $clog2(In);
   assign m_axi_awlen  = (8'(count_q) << $clog2(Parts)) - 8'd1;
@@ -154,7 +166,6 @@ module rhz_engine_store #(
       .sel_i(part), .data_i(word), .data_o(m_axi_wdata)
     );
   end
-  assign send_last    = left_q == CountW'(1);
   assign m_axi_wvalid = (sends_q && there) ? to_q[Ports-1:0] : '0;
   assign m_axi_wlast  = send_last && part_last;
   assign m_valid_o    = sends_q && there && to_q[Stream];
@@ -167,7 +178,7 @@ module rhz_engine_store #(
   // Answers; what goes to no port answers itself.
   assign m_axi_bready = '1;
   assign answer       = m_axi_bvalid != '0 || (passes && send_last);
-  rhz_outbuf #(.Width(1), .Depth(Flight)) u_flight (
+  rhz_engine_fifo #(.Width(1), .Depth(Flight)) u_flight (
     .clk_i, .rst_ni, .credit_o(room), .take_i(fire), .push_i(fire), .push_data_i(last),
     .out_valid_o(in_flight), .out_ready_i(answer), .out_data_o(answer_last)
   );

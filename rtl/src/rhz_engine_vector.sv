@@ -32,9 +32,9 @@ module rhz_engine_vector #(
   output logic [AddrWidth-1:0]  wr_addr_o,
   output logic [In*8-1:0]       wr_data_o,
   input  logic                  wr_ready_i,
-  // What the array does in the accumulators now, and Ahead cycles later.
-  input  logic                  now_valid_i,
-  input  logic                  now_bank_i,
+  // What the array does in the accumulators in two cycles, and in Ahead + 1.
+  input  logic                  next_valid_i,
+  input  logic                  next_bank_i,
   input  logic                  soon_valid_i,
   input  logic                  soon_bank_i,
   output logic                  sum_valid_o,
@@ -47,7 +47,7 @@ module rhz_engine_vector #(
   input  logic [In*SumBits-1:0] sums_i
 );
   localparam int Ahead = 5;     // from a pixel's start to the request for its sum
-  localparam int Last  = 10;    // the last stage of the lanes
+  localparam int Last  = 12;    // the last stage of the lanes
   localparam int TableWords = 256 / In;
   localparam logic [1:0] Idle = 2'd0, Constants = 2'd1, Held = 2'd2, Pixel = 2'd3;
 
@@ -75,12 +75,15 @@ module rhz_engine_vector #(
   assign start_multiply   = operation == rhz_isa_pkg::OPERATION_MULTIPLY;
   assign start_table      = operation == rhz_isa_pkg::OPERATION_TABLE;
   // A line's words, which fit a loop.
-  logic start_line, start_double;
+  logic start_line, start_double, is_double;
   logic [9:0] line_words;
-  assign start_double = a_column == {b_column[8:0], 1'b0} && !b_column[9] && columns < 10'd510;
-  assign start_line   = start_dot && taps0 == 6'd3 &&
-                        ((a_column == b_column && columns < 10'd1020) || start_double);
-  assign line_words   = start_double ? {columns[8:0], 1'b1} : columns + 10'd2;
+  assign is_double = a_column == {b_column[8:0], 1'b0} && !b_column[9] && columns < 10'd510;
+  always_ff @(posedge clk_i) begin
+    start_double <= is_double;
+    start_line   <= start_dot && taps0 == 6'd3 &&
+                    ((a_column == b_column && columns < 10'd1020) || is_double);
+    line_words   <= is_double ? {columns[8:0], 1'b1} : columns + 10'd2;
+  end
   logic unused_fields;
   assign unused_fields = &{1'b0, a, b, place, constants, entry};
 
@@ -90,9 +93,12 @@ module rhz_engine_vector #(
   logic bank_q, group_q;
   logic [1:0] shift_q;
   logic [7:0] low_q, high_q;
-  assign start_ready_o = !busy_q;
-  assign start = start_valid_i && !busy_q;
+  // An instruction is here for a cycle before it starts.
+  logic seen_q;
+  assign start_ready_o = seen_q && !busy_q;
+  assign start         = start_valid_i && start_ready_o;
   always_ff @(posedge clk_i) begin
+    seen_q <= start_valid_i && !start;
     if (!rst_ni) begin
       busy_q <= 1'b0;
       done_o <= 1'b0;
@@ -121,7 +127,7 @@ module rhz_engine_vector #(
 
   // The front: loops of pixels within taps for dot, of taps within pixels for the rest.
   logic [1:0] step_q;
-  logic step, reads, room, note_room, place_room, two, pixel_ends, ends, constants_end;
+  logic step, reads, unused_room, note_room, place_room, two, pixel_ends, ends, constants_end;
   logic [3:0] lasts;
   logic [39:0] counts;
   logic [4*14-1:0] a_steps_q;
@@ -144,7 +150,7 @@ module rhz_engine_vector #(
     end
     rhz_engine_loop #(.Width(10)) u_loop (
       .clk_i, .load_i(start), .count_i(counts[k*10 +: 10]),
-      .step_i(step && step_q == Pixel && inner), .last_o(lasts[k])
+      .single_i(counts[k*10 +: 10] == 10'd1), .step_i(step && step_q == Pixel && inner), .last_o(lasts[k])
     );
   end
   always_ff @(posedge clk_i)
@@ -217,21 +223,24 @@ module rhz_engine_vector #(
     if (step_q == Pixel) rd_addr_o = two ? b_addr : a_addr;
   end
   assign reads      = !(requantize_q && step_q == Pixel);
-  assign rd_valid_o = step_q != Idle && reads && room && note_room && place_room;
+  assign rd_valid_o = step_q != Idle && reads && note_room && place_room;
   assign step       = (rd_valid_o && rd_ready_i) ||
                       (step_q == Pixel && !reads && note_room && place_room);
 
   // Words, notes, and the places of results.
-  logic word_valid, note_valid, there_q, place_valid, fire, pop, write;
+  logic word_valid, note_valid, there_q, place_valid, fire, pop, write, results_valid;
   logic [6:0] note, note_q;
   logic note_constant, note_held, note_first, note_last, note_ends, note_reads, note_before;
-  logic [In*8-1:0] word;
-  assign write = wr_valid_o && wr_ready_i;
-  rhz_outbuf #(.Width(In * 8), .Depth(Depth)) u_words (
-    .clk_i, .rst_ni, .credit_o(room), .take_i(step && reads), .push_i(rd_data_valid_i),
+  logic note_table_q, note_dot_q, note_result_q;
+  logic write_room;
+  logic [AddrWidth-1:0] place_first;
+  logic [In*8-1:0] word, results_first;
+  // Not more than notes, but for the one in registers.
+  rhz_engine_fifo #(.Width(In * 8), .Depth(2 * Depth)) u_words (
+    .clk_i, .rst_ni, .credit_o(unused_room), .take_i(step && reads), .push_i(rd_data_valid_i),
     .push_data_i(rd_data_i), .out_valid_o(word_valid), .out_ready_i(pop), .out_data_o(word)
   );
-  rhz_outbuf #(.Width(7), .Depth(Depth)) u_notes (
+  rhz_engine_fifo #(.Width(7), .Depth(Depth)) u_notes (
     .clk_i, .rst_ni, .credit_o(note_room), .take_i(step), .push_i(step),
     .push_data_i({step_q == Constants, step_q == Held,
                   (step_q == Held) ? line_q && weights_q == 2'd2 : first_q,
@@ -245,32 +254,39 @@ module rhz_engine_vector #(
     if (!rst_ni) there_q <= 1'b0;
     else         there_q <= note_valid || (there_q && !fire);
   end
-  always_ff @(posedge clk_i) if (fire || !there_q) note_q <= note;
+  always_ff @(posedge clk_i)
+    if (fire || !there_q) begin
+      note_q        <= note;
+      note_table_q  <= note[6] && table_q;
+      note_dot_q    <= note[5] && dot_q;
+      note_result_q <= !note[6] && !note[5] && writes_q;
+    end
   assign {note_constant, note_held, note_first, note_last, note_ends, note_reads,
           note_before} = note_q;
-  rhz_outbuf #(.Width(AddrWidth), .Depth(2 * Depth)) u_places (
+  rhz_engine_fifo #(.Width(AddrWidth), .Depth(2 * Depth)) u_places (
     .clk_i, .rst_ni, .credit_o(place_room),
     .take_i(step && writes_q && step_q == Pixel && pixel_ends),
     .push_i(step && writes_q && step_q == Pixel && pixel_ends), .push_data_i(place_addr),
-    .out_valid_o(place_valid), .out_ready_i(write), .out_data_o(wr_addr_o)
+    .out_valid_o(place_valid), .out_ready_i(write), .out_data_o(place_first)
   );
 
   // Where they meet. A word of a table stays until its bytes are written; a weight of dot
   // comes two cycles after a pixel, whose sum the next one may add to.
-  logic result_room, result, tap, pixel, pixel_q, table_last;
-  assign result = !note_constant && !note_held && note_last && writes_q;
+  logic result_room, result, tap, pixel, pixel_q, table_last, meets_q;
+  assign result = note_result_q && note_last;
   assign tap    = fire && !note_constant && !note_held;
   assign pixel  = tap && !note_before;
   always_comb begin
     fire = there_q && (word_valid || !note_reads);
-    if (note_constant && table_q && !table_last) fire = 1'b0;
-    if (note_held && dot_q && pixel_q) fire = 1'b0;
-    if (!note_constant && !note_held) begin
-      if (writes_q && !result_room) fire = 1'b0;
-      if (requantize_q && now_valid_i && now_bank_i == bank_q) fire = 1'b0;
-      if (!writes_q && soon_valid_i && soon_bank_i == bank_q) fire = 1'b0;
-    end
+    if (note_table_q && !table_last) fire = 1'b0;
+    if (note_dot_q && pixel_q) fire = 1'b0;
+    if (note_result_q && !result_room) fire = 1'b0;
+    if (!note_constant && !note_held && meets_q) fire = 1'b0;
   end
+  // The array would be in the same bank when a pixel that begins now is.
+  always_ff @(posedge clk_i)
+    meets_q <= requantize_q ? next_valid_i && next_bank_i == bank_q
+                            : !writes_q && soon_valid_i && soon_bank_i == bank_q;
   assign pop  = fire && note_reads;
   always_ff @(posedge clk_i) pixel_q <= pixel;
 
@@ -279,7 +295,7 @@ module rhz_engine_vector #(
   logic table_writes, table_we_q;
   logic [ByteWidth-1:0] table_byte;
   logic [7:0] table_addr_q, table_data, table_data_q;
-  assign table_writes = there_q && word_valid && note_constant && table_q;
+  assign table_writes = there_q && word_valid && note_table_q;
   rhz_counter #(.Count(In)) u_table_byte (
     .clk_i, .rst_ni, .en_i(table_writes), .value_o(table_byte), .last_o(table_last)
   );
@@ -310,7 +326,7 @@ module rhz_engine_vector #(
       entry_q <= entry_q + EntryWidth'(1);
     end
   end
-  rhz_delay #(.Width(1 + EntryWidth), .Stages(Ahead)) u_entry (
+  rhz_delay #(.Width(1 + EntryWidth), .Stages(Ahead - 1)) u_entry (
     .clk_i, .data_i({fresh_q, entry_q}), .data_o({fresh_late, entry_late})
   );
   logic [Last:0] pixels, results;
@@ -319,12 +335,14 @@ module rhz_engine_vector #(
   rhz_valid #(.Stages(Last)) u_results (
     .clk_i, .rst_ni, .valid_i(fire && result), .valid_o(results)
   );
-  assign sum_adds_o  = !requantize_q;
-  assign sum_valid_o = requantize_q ? pixel : pixels[Ahead] && !writes_q;
   assign sum_bank_o  = bank_q;
   assign sum_group_o = group_q;
-  assign sum_entry_o = requantize_q ? entry_q : entry_late;
-  assign sum_fresh_o = !requantize_q && fresh_late;
+  always_ff @(posedge clk_i) begin
+    sum_adds_o  <= !requantize_q;
+    sum_valid_o <= rst_ni && (requantize_q ? pixel : pixels[Ahead-1] && !writes_q);
+    sum_entry_o <= requantize_q ? entry_q : entry_late;
+    sum_fresh_o <= !requantize_q && fresh_late;
+  end
 
   // The lanes.
   logic constants1_q, constants2_q, constants3_q, held1_q, held2_q, held3_q;
@@ -371,17 +389,23 @@ module rhz_engine_vector #(
 
   // Results, and the end of the instruction: its last pixel has left the lanes and all
   // places are written.
-  rhz_outbuf #(.Width(In * 8), .Depth(Depth)) u_results_out (
+  rhz_engine_fifo #(.Width(In * 8), .Depth(2 * Depth)) u_results_out (
     .clk_i, .rst_ni, .credit_o(result_room), .take_i(fire && result),
-    .push_i(maximum_q ? results[3] : table_q ? results[4] : results[Last]), .push_data_i(data),
-    .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i), .out_data_o(wr_data_o)
+    .push_i(maximum_q ? results[4] : table_q ? results[5] : add_q ? results[Last-1] : results[Last]), .push_data_i(data),
+    .out_valid_o(results_valid), .out_ready_i(write_room), .out_data_o(results_first)
+  );
+  assign write = results_valid && write_room;
+  rhz_engine_slice #(.Width(AddrWidth + In * 8)) u_write (
+    .clk_i, .rst_ni, .in_valid_i(results_valid), .in_ready_o(write_room),
+    .in_data_i({place_first, results_first}), .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i),
+    .out_data_o({wr_addr_o, wr_data_o})
   );
   rhz_delay #(.Width(1), .Stages(Last)) u_ended (.clk_i, .data_i(note_ends), .data_o(ended));
   always_ff @(posedge clk_i) begin
     if (!rst_ni || done) ended_q <= 1'b0;
     else if (pixels[Last] && ended) ended_q <= 1'b1;
   end
-  assign done = ended_q && !place_valid;
+  assign done = ended_q && !place_valid && !wr_valid_o;
   logic unused_valids;
   assign unused_valids = &{1'b0, pixels, results};
 endmodule

@@ -42,7 +42,7 @@ module rhz_engine_weights #(
 );
   localparam int CountW  = $clog2(Out + 1);
   localparam int FlightW = $clog2(Out + 1);
-  localparam int JobW    = 41 + PlaceWidth;
+  localparam int JobW    = 42 + PlaceWidth;
 
   logic [2:0] port;
   logic [27:0] address;
@@ -84,17 +84,19 @@ module rhz_engine_weights #(
   logic unused;
   logic [1:0] unused_last;
   logic [JobW-1:0] job;
+  logic job_single;
   logic [11:0] job_blocks, job_column_step;
   logic [PlaceWidth-1:0] job_place;
   logic [13:0] job_block_step;
   assign unused = &{1'b0, unused_last};
-  rhz_outbuf #(.Width(JobW), .Depth(4)) u_jobs (
+  rhz_engine_fifo #(.Width(JobW), .Depth(4)) u_jobs (
     .clk_i, .rst_ni, .credit_o(job_room), .take_i(start), .push_i(start),
-    .push_data_i({is_scratch, four, turned, blocks, place[PlaceWidth-1:0], column_step, block_step}),
+    .push_data_i({is_scratch, four, turned, blocks, place[PlaceWidth-1:0], column_step, block_step,
+                  blocks == 12'd1}),
     .out_valid_o(job_there), .out_ready_i(job_load), .out_data_o(job)
   );
   assign {job_scratch, job_four, job_turned, job_blocks, job_place, job_column_step,
-          job_block_step} = job;
+          job_block_step, job_single} = job;
   assign job_load = job_there && walk_ready && (!runs_q || ends);
   rhz_engine_walk #(
     .AddrWidth(PlaceWidth), .ColumnStepWidth(12), .RowsWidth(12), .ColumnsWidth(CountW), .ChannelsWidth(2)
@@ -102,7 +104,8 @@ module rhz_engine_weights #(
     .clk_i, .rst_ni, .load_valid_i(job_there && (!runs_q || ends)), .load_ready_o(walk_ready),
     .first_i(job_place), .row_step_i(job_block_step), .column_step_i(job_column_step),
     .rows_i(job_blocks), .columns_i(job_turned ? CountW'(In) : CountW'(Out)),
-    .channels_i(job_turned ? 2'(Out / In) : 2'd1), .valid_o(walks), .step_i(step),
+    .channels_i(job_turned ? 2'(Out / In) : 2'd1),
+    .singles_i({job_single, 1'b0, !job_turned || Out == In}), .valid_o(walks), .step_i(step),
     .addr_o(rd_addr_o), .column_last_o(unused_last[0]), .row_last_o(row_last),
     .last_o(unused_last[1])
   );
@@ -158,7 +161,9 @@ module rhz_engine_weights #(
   end
 
   // The instruction ends when all that it asked for is in the queue.
-  assign ends = runs_q && !walks && flight_q == '0 && corner_idle;
+  logic landed_q;
+  always_ff @(posedge clk_i) landed_q <= flight_q == '0 && !rd_valid_o && !walks;
+  assign ends = runs_q && !walks && landed_q && corner_idle;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       runs_q <= 1'b0;
@@ -171,7 +176,7 @@ module rhz_engine_weights #(
   logic taken;
   assign word        = scratch_q ? corner_word : column_word;
   assign taken       = column || corner_take || (rd_valid_o && rd_ready_i && !turned_q);
-  rhz_outbuf #(.Width(8 * In), .Depth(Queue * Out)) u_queue (
+  rhz_engine_fifo #(.Width(8 * In), .Depth(Queue * Out)) u_queue (
     .clk_i, .rst_ni, .credit_o(credit), .take_i(taken), .push_i(column || corner_valid),
     .push_data_i(word), .out_valid_o(w_valid_o), .out_ready_i(w_ready_i), .out_data_o(w_data_o)
   );

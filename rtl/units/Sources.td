@@ -150,42 +150,47 @@ def rhz_window : Source<[
 
 // The engine's computing side. The decoders rhz_isa_* are generated from rtl/isa.
 def rhz_isa : Source;
+def rhz_engine_slice : Source;
+def rhz_engine_fifo : Source<[rhz_counter]>;
 def rhz_engine_loop : Source;
 def rhz_engine_nest : Source;
 def rhz_engine_tree : Source;
 def rhz_engine_weight : Source<[DSP48E1, DSP48E2]>;
 def rhz_engine_array : Source<[rhz_delay, rhz_engine_weight, rhz_engine_tree]>;
 def rhz_engine_matrix : Source<[
-    rhz_counter, rhz_delay, rhz_valid, rhz_outbuf, rhz_engine_loop, rhz_engine_nest,
+    rhz_counter, rhz_delay, rhz_valid, rhz_engine_fifo, rhz_engine_loop, rhz_engine_nest,
     rhz_engine_array]>;
 def rhz_engine_multiply : Source<[DSP48E1, DSP48E2]>;
 def rhz_engine_table : Source;
-def rhz_engine_lane : Source<[rhz_mux, rhz_engine_multiply]>;
+def rhz_engine_times : Source;
+def rhz_engine_lane : Source<[rhz_mux, rhz_engine_multiply, rhz_engine_times]>;
 def rhz_engine_vector : Source<[
-    rhz_counter, rhz_delay, rhz_mux, rhz_valid, rhz_outbuf, rhz_engine_loop,
-    rhz_engine_nest, rhz_engine_table, rhz_engine_lane]>;
+    rhz_counter, rhz_delay, rhz_mux, rhz_valid, rhz_engine_fifo, rhz_engine_loop,
+    rhz_engine_nest, rhz_engine_table, rhz_engine_lane, rhz_engine_slice]>;
 def rhz_engine_sums : Source<[rhz_delay, rhz_mux, rhz_valid, rhz_sdpram]>;
 def rhz_engine_compute : Source<[rhz_engine_matrix, rhz_engine_vector, rhz_engine_sums]>;
-def rhz_engine_scratch : Source<[rhz_delay, rhz_mux, rhz_valid, rhz_sdpram]>;
+def rhz_engine_scratch : Source<[
+    rhz_delay, rhz_mux, rhz_valid, rhz_sdpram, rhz_engine_slice]>;
 
 // Its memory side, and the whole.
 def rhz_engine_walk : Source<[rhz_engine_loop, rhz_engine_nest]>;
-def rhz_engine_bursts : Source<[rhz_engine_walk]>;
-def rhz_engine_reader : Source<[rhz_counter, rhz_outbuf, rhz_engine_bursts]>;
-def rhz_engine_read_ports : Source<[rhz_mem_arbiter]>;
+def rhz_engine_bursts : Source<[rhz_engine_walk, rhz_engine_slice]>;
+def rhz_engine_reader : Source<[rhz_counter, rhz_engine_fifo, rhz_engine_bursts]>;
+def rhz_engine_requests : Source<[rhz_engine_fifo]>;
+def rhz_engine_read_ports : Source<[rhz_engine_requests]>;
 def rhz_engine_tokens : Source;
-def rhz_engine_queue : Source<[rhz_outbuf]>;
+def rhz_engine_queue : Source<[rhz_engine_fifo]>;
 def rhz_engine_fetch : Source<[rhz_counter, rhz_choose, rhz_engine_reader]>;
 def rhz_engine_border : Source;
 def rhz_engine_window : Source;
 def rhz_engine_load : Source<[
-    rhz_choose_few, rhz_choose, rhz_outbuf, rhz_engine_walk, rhz_engine_border,
-    rhz_engine_window, rhz_engine_reader]>;
+    rhz_choose_few, rhz_choose, rhz_engine_fifo, rhz_engine_walk, rhz_engine_border,
+    rhz_engine_window, rhz_engine_reader, rhz_engine_slice]>;
 def rhz_engine_corner : Source<[rhz_counter]>;
 def rhz_engine_weights : Source<[
-    rhz_outbuf, rhz_engine_walk, rhz_engine_corner, rhz_engine_reader]>;
+    rhz_engine_fifo, rhz_engine_walk, rhz_engine_corner, rhz_engine_reader]>;
 def rhz_engine_store : Source<[
-    rhz_counter, rhz_choose, rhz_outbuf, rhz_engine_walk, rhz_engine_bursts]>;
+    rhz_counter, rhz_choose, rhz_engine_fifo, rhz_engine_walk, rhz_engine_bursts]>;
 def rhz_engine : Source<[
     rhz_isa, rhz_engine_fetch, rhz_engine_tokens, rhz_engine_queue, rhz_engine_scratch,
     rhz_engine_read_ports, rhz_engine_load, rhz_engine_weights, rhz_engine_store,
