@@ -56,21 +56,21 @@ private:
   };
 
   struct Unit {
-    const CData *there, *start, *waits, *none, *done;
+    const CData *there, *seen, *take, *offered, *ready, *waits, *none, *done;
     std::vector<Entry> entries;
     size_t ended = 0;
     int before = kItself; ///< what the next one waits for
 
     void sample(int64_t now, bool stands) {
-      if (*start) {
-        entries.push_back({now, -1, 0, before});
+      if (*offered) {
+        if (*ready)
+          entries.push_back({now, -1, 0, before});
         before = kItself;
       } else if (!*there) {
         before = kFetch;
-      } else if (const int lacks = *waits & *none) {
-        before = __builtin_ctz(unsigned(lacks));
-      } else {
-        before = kItself;
+      } else if (*seen && !*take) {
+        const int lacks = *waits & *none;
+        before = lacks ? __builtin_ctz(unsigned(lacks)) : kItself;
       }
       if (ended == entries.size())
         return;
@@ -108,8 +108,11 @@ private:
         const std::string queue =
             core + ".gen_queue[" + std::to_string(u) + "].u_queue";
         units[u].there = signal(queue, "there");
-        units[u].start = signal(queue, "start");
-        units[u].waits = signal(queue, "waits");
+        units[u].seen = signal(queue, "seen_q");
+        units[u].take = signal(queue, "take");
+        units[u].offered = signal(queue, "offered_q");
+        units[u].ready = signal(queue, "start_ready_i");
+        units[u].waits = signal(queue, "waits_q");
         units[u].none = signal(queue, "none_i");
         units[u].done = signal(queue, "done_i");
       }
