@@ -2,11 +2,12 @@
 // A lane of the vector unit. A byte comes in stage 1 with what it is for: a constant, the
 // held operand (a of add and multiply, the weight of dot) or a pixel's. In stage 3 the
 // sum comes, in stage 7 the product for the accumulators leaves, and the result leaves in
-// stage 11, of requantize in stage 12, of maximum in stage 4, of table in stage 5. Constants go through a chain of
-// twelve bytes: o in the last six, before it m of 35 bits, or m and n of 24 bits each.
-// With line_i, a pixel's word and the two before it are three taps of a row of dot: the
-// word is multiplied by the last weight, the one before it by the middle one, in the first
-// DSP, and the oldest one by the first weight, which comes to the first DSP as a constant.
+// stage 11, of requantize in stage 12, of maximum in stage 4, of table in stage 5.
+// Constants go through a chain of twelve bytes: o in the last six, before it m of 35
+// bits, or m and n of 24 bits each. With line_i, a pixel's word and the two before it are
+// three taps of a row of dot: the word is multiplied by the last weight, the one before
+// it by the middle one, in the first DSP, and the oldest one by the first weight, which
+// comes to the first DSP as a constant.
 module rhz_engine_lane #(
   parameter int Wide    = 1,
   parameter int SumBits = 27

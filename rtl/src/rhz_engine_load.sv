@@ -120,7 +120,8 @@ module rhz_engine_load #(
     .clk_i, .rst_ni, .limit_i, .box_valid_i(box_q), .box_ready_o(box_ready),
     .port_i(box_port_q), .address_i(box_address_q), .row_step_i(box_row_step_q),
     .column_step_i(box_column_step_q), .rows_i(box_rows_q), .columns_i(box_columns_q),
-    .channels_i(box_channels_q), .m_axi_arvalid, .m_axi_arready, .m_axi_araddr, .m_axi_arlen, .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,
+    .channels_i(box_channels_q), .m_axi_arvalid, .m_axi_arready, .m_axi_araddr, .m_axi_arlen,
+    .m_axi_rvalid, .m_axi_rready, .m_axi_rdata,
     .beyond_o, .out_valid_o(word_there), .out_ready_i(word_take), .out_data_o(memory_word)
   );
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The matrix unit: for each tap of an instruction a block of weights, for each pixel of
-// it a word of the scratchpad through the array and Out sums to the accumulators. It
-// asks for words ahead of the array, also for the next instruction's; the array waits for
+// it a word of the scratchpad through the array and Out sums to the accumulators. It asks
+// for words ahead of the array, also for the next instruction's; the array waits for
 // words, for a block of weights where a tap begins, and for sums that it adds to again
-// before they are written. `next` is high two cycles before sum_valid_o and `soon` Ahead + 1,
-// so that the vector unit keeps out of the bank's way. Terms come two cycles after
+// before they are written. `next` is high two cycles before sum_valid_o and `soon` Ahead
+// + 1, so that the vector unit keeps out of the bank's way. Terms come two cycles after
 // sum_valid_o.
 module rhz_engine_matrix #(
   parameter int In      = 16,

@@ -7,8 +7,8 @@
 // the instruction's tokens are given, together, when none of their counters is full.
 // idle_o: nothing waits, runs or has tokens to give; runs_o: something runs; waits_o:
 // something waits for tokens. none_i, take_o, full_i, give_o: see rhz_engine_tokens.
-// Tokens are taken at most every second cycle, so that none_i, which knows of it two cycles
-// later, is right.
+// Tokens are taken and given at most every second cycle, so that none_i and full_i, which
+// know of it two cycles later, are right.
 module rhz_engine_queue #(
   parameter int Units  = 5,
   parameter int Width  = 256,
@@ -68,7 +68,7 @@ module rhz_engine_queue #(
   // What those that have begun will give, the first one's in a register, and how many of
   // them are done.
   logic begun, runs_q, give, given_q, is_owed_q;
-  logic [Units-1:0] gives, gives_q;
+  logic [Units-1:0] gives, gives_q, give_q;
   logic [OwedW-1:0] owed_q, owed_d;
   rhz_engine_fifo #(.Width(Units), .Depth(Flight)) u_started (
     .clk_i, .rst_ni, .credit_o(room), .take_i(take), .push_i(take),
@@ -83,15 +83,17 @@ module rhz_engine_queue #(
       owed_q    <= '0;
       given_q   <= 1'b0;
       is_owed_q <= 1'b0;
+      give_q    <= '0;
     end else begin
       runs_q    <= runs_q ? !give : begun;
       owed_q    <= owed_d;
       given_q   <= give;
       is_owed_q <= owed_d != '0;
+      give_q    <= give ? gives_q : '0;
     end
   end
   always_ff @(posedge clk_i) if (!runs_q) gives_q <= gives;
-  assign give_o  = give ? gives_q : '0;
+  assign give_o  = give_q;
   assign runs_o  = runs_q || begun;
   assign waits_o = seen_q && lacks;
   assign idle_o  = !there && !begun && !runs_q;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The scratchpad: Banks equal parts, each with a read port and a write port, picked by
 // the lowest bits of an address, so that clients that walk through words meet seldom.
-// Readers and writers of different banks are served in the same cycle; of those that meet
-// in one, the reader with the lowest number is, and the writer that was not served last
+// Readers and writers of different banks are served in the same cycle, but of the last
+// two readers, which share what leads back from the banks, one at a time; of those that
+// meet the reader with the lowest number is, and the writer that was not served last
 // time. A read is taken when rd_valid_i and rd_ready_o are high, and its word comes with
-// rd_data_valid_o Latency + 1 cycles later or after; a word is written when wr_valid_i and
-// wr_ready_o are high, and reads of later cycles see it.
+// rd_data_valid_o Latency + 1 cycles later or after; a word is written when wr_valid_i
+// and wr_ready_o are high, and reads of later cycles see it.
 module rhz_engine_scratch #(
   parameter int Width   = 128,
   parameter int Words   = 1024,
@@ -65,8 +66,9 @@ module rhz_engine_scratch #(
     logic [r:0] meets;
     assign meets[r] = 1'b0;
     for (genvar s = 0; s < r; s++) begin : gen_before
-      assign meets[s] = asks[s] && read_bank[s*BankBits +: BankBits] ==
-                                         read_bank[r*BankBits +: BankBits];
+      assign meets[s] = asks[s] && ((r == Readers - 1 && s == r - 1) ||
+                                    read_bank[s*BankBits +: BankBits] ==
+                                    read_bank[r*BankBits +: BankBits]);
     end
     assign served[r] = meets == '0;
     always_ff @(posedge clk_i)
@@ -120,20 +122,27 @@ module rhz_engine_scratch #(
   end
 
   // From the banks to the readers.
-  for (genvar r = 0; r < Readers; r++) begin : gen_data
-    logic [BankBits-1:0] bank;
-    logic [Width-1:0] row;
+  for (genvar r = 0; r < Readers; r++) begin : gen_valid
     logic [Latency-1:0] valid;
     logic unused;
     assign unused = &{1'b0, valid};
     rhz_valid #(.Stages(Latency - 1)) u_valid (
       .clk_i, .rst_ni, .valid_i(read_q[r]), .valid_o(valid)
     );
-    rhz_delay #(.Width(BankBits), .Stages(Latency - 2)) u_bank (
-      .clk_i, .data_i(read_bank_q[r*BankBits +: BankBits]), .data_o(bank)
-    );
-    rhz_mux #(.Width(Width), .Count(Banks)) u_row (.sel_i(bank), .data_i(rows), .data_o(row));
-    always_ff @(posedge clk_i) rd_data_o[r*Width +: Width] <= row;
     assign rd_data_valid_o[r] = valid[Latency-1];
   end
+  logic [(Readers-1)*Width-1:0] data_q;
+  for (genvar r = 0; r < Readers - 1; r++) begin : gen_data
+    logic [BankBits-1:0] from, bank;
+    logic [Width-1:0] row;
+    assign from = (r == Readers - 2 && read_q[Readers-1])
+                  ? read_bank_q[(Readers-1)*BankBits +: BankBits]
+                  : read_bank_q[r*BankBits +: BankBits];
+    rhz_delay #(.Width(BankBits), .Stages(Latency - 2)) u_bank (
+      .clk_i, .data_i(from), .data_o(bank)
+    );
+    rhz_mux #(.Width(Width), .Count(Banks)) u_row (.sel_i(bank), .data_i(rows), .data_o(row));
+    always_ff @(posedge clk_i) data_q[r*Width +: Width] <= row;
+  end
+  assign rd_data_o = {data_q[(Readers-2)*Width +: Width], data_q};
 endmodule

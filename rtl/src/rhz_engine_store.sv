@@ -77,9 +77,10 @@ module rhz_engine_store #(
   assign unused        = &{1'b0, unused_last, place};
   rhz_engine_walk #(.AddrWidth(PlaceWidth)) u_walk (
     .clk_i, .rst_ni, .load_valid_i(start_valid_i && box_ready), .load_ready_o(walk_ready),
-    .first_i(place[PlaceWidth-1:0]), .row_step_i(place_row), .column_step_i(place_column), .rows_i(rows),
-    .columns_i(columns), .channels_i(channels),
-    .singles_i({rows == 10'd1, columns == 10'd1, channels == 9'd1}), .valid_o(walks), .step_i(reads),
+    .first_i(place[PlaceWidth-1:0]), .row_step_i(place_row), .column_step_i(place_column),
+    .rows_i(rows), .columns_i(columns), .channels_i(channels),
+    .singles_i({rows == 10'd1, columns == 10'd1, channels == 9'd1}), .valid_o(walks),
+    .step_i(reads),
     .addr_o(rd_addr_o), .column_last_o(unused_last[0]), .row_last_o(unused_last[1]),
     .last_o(unused_last[2])
   );

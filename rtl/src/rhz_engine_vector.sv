@@ -150,7 +150,8 @@ module rhz_engine_vector #(
     end
     rhz_engine_loop #(.Width(10)) u_loop (
       .clk_i, .load_i(start), .count_i(counts[k*10 +: 10]),
-      .single_i(counts[k*10 +: 10] == 10'd1), .step_i(step && step_q == Pixel && inner), .last_o(lasts[k])
+      .single_i(counts[k*10 +: 10] == 10'd1), .step_i(step && step_q == Pixel && inner),
+      .last_o(lasts[k])
     );
   end
   always_ff @(posedge clk_i)
@@ -391,7 +392,8 @@ module rhz_engine_vector #(
   // places are written.
   rhz_engine_fifo #(.Width(In * 8), .Depth(2 * Depth)) u_results_out (
     .clk_i, .rst_ni, .credit_o(result_room), .take_i(fire && result),
-    .push_i(maximum_q ? results[4] : table_q ? results[5] : add_q ? results[Last-1] : results[Last]), .push_data_i(data),
+    .push_i(maximum_q ? results[4] : table_q ? results[5]
+            : add_q ? results[Last-1] : results[Last]), .push_data_i(data),
     .out_valid_o(results_valid), .out_ready_i(write_room), .out_data_o(results_first)
   );
   assign write = results_valid && write_room;

@@ -38,7 +38,8 @@ module rhz_engine_walk #(
   assign load_ready_o  = !valid_q;
   assign load          = load_valid_i && load_ready_o;
   rhz_engine_loop #(.Width(ChannelsWidth)) u_channels (
-    .clk_i, .load_i(load), .count_i(channels_i), .single_i(singles_i[0]), .step_i, .last_o(channel_last)
+    .clk_i, .load_i(load), .count_i(channels_i), .single_i(singles_i[0]), .step_i,
+    .last_o(channel_last)
   );
   rhz_engine_loop #(.Width(ColumnsWidth)) u_columns (
     .clk_i, .load_i(load), .count_i(columns_i), .single_i(singles_i[1]),

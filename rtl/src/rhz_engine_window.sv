@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What overlapping words of a row are made of: three words in a row of bytes that moves
-// on under them, and the next one, which comes at most every second cycle. load_i begins a box whose rows have words_i words, tail_i bytes in the
-// last one (0: all), and whose first column sees left_i bytes before the row. While run_i
-// is high a row passes: ready_o, then a step_i for each of its words, of which last_i is
-// the last one of a column and row_last_i of the row. A column is step_i bytes after the
-// one before. The word is at byte at_o of words_o, which begins with the column's word
-// that is next. Bytes outside of the row are pad_i. What a row has left is dropped;
-// until then idle_o is low.
+// on under them, and the next one, which comes at most every second cycle. load_i begins
+// a box whose rows have words_i words, tail_i bytes in the last one (0: all), and whose
+// first column sees left_i bytes before the row. While run_i is high a row passes:
+// ready_o, then a step_i for each of its words, of which last_i is the last one of a
+// column and row_last_i of the row. A column is step_i bytes after the one before. The
+// word is at byte at_o of words_o, which begins with the column's word that is next.
+// Bytes outside of the row are pad_i. What a row has left is dropped; until then idle_o
+// is low.
 module rhz_engine_window #(
   parameter int In         = 16,
   parameter int WordsWidth = 11

@@ -103,9 +103,9 @@ public:
     Resources &exact = b.structure.exact;
     // Two products of the array in each; a lane has two.
     b.dsp(in * out / 2 + 2 * in);
-    exact.lut() += 2021 + 682 * in + 100 * out;
+    exact.lut() += 2181 + 682 * in + 100 * out;
     exact.lutram() += 700 + 34 * in;
-    b.ff(2311 + 560 * in + 85 * out);
+    b.ff(4390 + 560 * in + 85 * out);
     for (int64_t bank = 0; bank < p.Banks; ++bank)
       b.addMemory(
           placedRam(p.Words / p.Banks, 8 * p.In, p.Ultra != 0, b.context()),
