@@ -316,9 +316,10 @@ static void addRegionRoofs(func::FuncOp network,
 /// What all generators offer for a network's operations.
 static Offers offersOf(func::FuncOp network,
                        const gen::DeviceContext &context) {
-  auto all = gen::offersFor(hardwareOf(network), context, [&](std::vector<gen::Offer> &some) {
-    takeFigures(some, context.budget);
-  });
+  auto all = gen::offersFor(hardwareOf(network), context,
+                            [&](std::vector<gen::Offer> &some) {
+                              takeFigures(some, context.budget);
+                            });
   Offers offers;
   for (auto [g, generator] : llvm::enumerate(gen::allGenerators())) {
     auto &every = offers[generator->name().str()];

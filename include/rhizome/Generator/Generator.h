@@ -97,8 +97,8 @@ public:
   /// Cycles that a unit for regions takes for a frame at least, of which these
   /// operations are part. Nothing if it builds one of them nowhere, or single
   /// operations too: then offers tell.
-  virtual std::optional<double>
-  leastCycles(llvm::ArrayRef<mlir::Operation *>, const DeviceContext &) const {
+  virtual std::optional<double> leastCycles(llvm::ArrayRef<mlir::Operation *>,
+                                            const DeviceContext &) const {
     return std::nullopt;
   }
   /// The same offers with their figures, and not yet with what complete() adds:

@@ -206,9 +206,10 @@ public:
       if (work.macs > 0)
         array += double(work.macs) / products;
       else
-        vector += double(cast<ShapedType>(op->getResult(0).getType())
-                             .getNumElements()) /
-                  lanes;
+        vector +=
+            double(
+                cast<ShapedType>(op->getResult(0).getType()).getNumElements()) /
+            lanes;
     }
     return std::max(array, vector);
   }
