@@ -133,6 +133,7 @@ def kernel_drivers(suite):
                 2500, f"many: {answer} {result.message}", result.command)
     run = streams.Running(suite, package, "--driver", "opencl", "-n", 10**9,
                           "--json")
+    run.wait_for(lambda: run.catches(signal.SIGINT))
     time.sleep(2)
     streams.interrupted(suite, run, signal.SIGINT, "elements")
 

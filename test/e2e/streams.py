@@ -48,6 +48,12 @@ class Running:
             return count if count >= least else 0
         return self.wait_for(known)
 
+    def catches(self, kind):
+        """Whether it would end by a signal in its own way, once it has begun."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            caught = next(line for line in file if line.startswith("SigCgt"))
+        return int(caught.split()[1], 16) >> (kind - 1) & 1
+
     def resident(self):
         with open(f"/proc/{self.process.pid}/statm") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
