@@ -248,9 +248,10 @@ module rhz_engine_load #(
     );
   end
   assign step   = walks && (border || (is_pack_q ? window_ready : there)) && (!there_q || moves);
-  rhz_engine_slice #(.Width(1 + PlaceWidth + 8 * In)) u_out (
-    .clk_i, .rst_ni, .in_valid_i(there_q), .in_ready_o(moves), .in_data_i({last_q, place_q, fine}),
-    .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i), .out_data_o({wr_last, wr_addr_o, wr_data_o})
+  rhz_engine_fifo #(.Width(1 + PlaceWidth + 8 * In), .Depth(8)) u_out (
+    .clk_i, .rst_ni, .credit_o(moves), .take_i(there_q && moves), .push_i(there_q && moves),
+    .push_data_i({last_q, place_q, fine}), .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i),
+    .out_data_o({wr_last, wr_addr_o, wr_data_o})
   );
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
