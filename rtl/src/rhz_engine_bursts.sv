@@ -138,9 +138,9 @@ module rhz_engine_bursts #(
       burst_last_q <= last_q;
     end
   end
-  rhz_engine_slice #(.Width(AddrWidth + Low + 6)) u_out (
-    .clk_i, .rst_ni, .in_valid_i(complete_q), .in_ready_o(room),
-    .in_data_i({burst_port_q, burst_good_q, burst_last_q, burst_address_q, count_q}),
+  rhz_engine_fifo #(.Width(AddrWidth + Low + 6), .Depth(4)) u_out (
+    .clk_i, .rst_ni, .credit_o(room), .take_i(complete_q && room), .push_i(complete_q && room),
+    .push_data_i({burst_port_q, burst_good_q, burst_last_q, burst_address_q, count_q}),
     .out_valid_o(burst_valid_o), .out_ready_i(burst_ready_i),
     .out_data_o({port_o, good_o, last_o, address_o, count_o})
   );

@@ -19,6 +19,7 @@ module rhz_engine_lane #(
   input  logic               maximum_i,
   input  logic               table_i,
   input  logic               line_i,
+  input  logic               clear_i,    // of the constants, as it starts
   input  logic [1:0]         shift_i,
   input  logic [7:0]         low_i,
   input  logic [7:0]         high_i,
@@ -43,13 +44,14 @@ module rhz_engine_lane #(
   logic [95:0] chain_q;
   logic [7:0] byte2_q, byte3_q;
   always_ff @(posedge clk_i) begin
-    if (constant_i) chain_q <= {byte_i, chain_q[95:8]};
+    if (clear_i)         chain_q <= '0;
+    else if (constant_i) chain_q <= {byte_i, chain_q[95:8]};
     byte2_q <= byte_i;
     byte3_q <= byte2_q;
   end
   // The words before, as they come and for this one, and the oldest one's product.
   logic [7:0] before_q, oldest_q, before2_q, oldest2_q, weight_q;
-  logic [15:0] third4;
+  logic [15:0] third4, oldest;
   always_ff @(posedge clk_i) begin
     if (shift_in_i) begin
       before_q <= byte_i;
@@ -79,7 +81,10 @@ module rhz_engine_lane #(
   assign operand3 = add_i ? 18'($signed({byte3_q, 2'b00})) : 18'($signed(byte3_q));
   assign y1  = constants2_i ? {1'b0, m[16:0]} : line_i ? 18'($signed(before2_q)) : operand2;
   assign d1  = constants2_i ? chain_q[23:0] : 24'($signed(byte2_q));
-  assign c   = line_i ? 47'($signed(third4)) : chain_q[94:48];
+  // The oldest word's product has 2^15 more, so that nothing is above its bits: dot has no
+  // constants.
+  assign oldest = {!third4[15], third4[14:0]} & {16{line_i}};
+  assign c      = chain_q[94:48] | 47'(oldest);
   assign y2  = constants3_i ? m[34:17] : operand3;
   assign d2  = constants3_i ? chain_q[47:24] : 24'($signed(byte3_q));
   rhz_engine_multiply #(.Wide(Wide)) u_multiply (
@@ -94,7 +99,8 @@ module rhz_engine_lane #(
     .load_y2_i(constants3_i || !requantize_i),
     .y2_i(y2), .p_o(p)
   );
-  assign product_o = p[16:0];
+  // Without the 2^15.
+  assign product_o = {p[16] ^ (line_i && !p[15]), p[15] ^ line_i, p[14:0]};
 
   // Stage 8: the byte that the shift picks, and which bytes above hold only the sign.
   // Stage 9: the nearest signed byte. Stage 10: the value that is left between bounds.

@@ -197,8 +197,8 @@ module rhz_engine_load #(
   logic window_ready, window_take, second;
   logic [Low-1:0] at;
   logic [3*8*In-1:0] window;
-  logic unused_byte;
-  assign unused_byte = &{1'b0, window[3*8*In-1 -: 8]};
+  logic unused_byte, unused_credit;
+  assign unused_byte = &{1'b0, window[3*8*In-1 -: 8], unused_credit};
   assign there     = is_stream_q ? s_valid_i : word_there;
   assign word      = is_stream_q ? s_data_i : memory_word;
   assign take      = is_pack_q ? window_take : step && !border;
@@ -248,17 +248,34 @@ module rhz_engine_load #(
     );
   end
   assign step   = walks && (border || (is_pack_q ? window_ready : there)) && (!there_q || moves);
-  rhz_engine_slice #(.Width(1 + PlaceWidth + 8 * In)) u_out (
-    .clk_i, .rst_ni, .in_valid_i(there_q), .in_ready_o(moves), .in_data_i({last_q, place_q, fine}),
-    .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i), .out_data_o({wr_last, wr_addr_o, wr_data_o})
+  // Words that wait for the scratchpad; the first one's place lies in a register.
+  logic push, out_valid, place_valid, here_q, write, first_last;
+  logic [PlaceWidth-1:0] first_place;
+  assign push = there_q && moves;
+  rhz_engine_fifo #(.Width(8 * In), .Depth(8)) u_out (
+    .clk_i, .rst_ni, .credit_o(moves), .take_i(push), .push_i(push), .push_data_i(fine),
+    .out_valid_o(out_valid), .out_ready_i(here_q && wr_ready_i), .out_data_o(wr_data_o)
   );
+  rhz_engine_fifo #(.Width(1 + PlaceWidth), .Depth(8)) u_places (
+    .clk_i, .rst_ni, .credit_o(unused_credit), .take_i(push), .push_i(push),
+    .push_data_i({last_q, place_q}), .out_valid_o(place_valid), .out_ready_i(!here_q || write),
+    .out_data_o({first_last, first_place})
+  );
+  assign wr_valid_o = out_valid && here_q;
+  assign write      = wr_valid_o && wr_ready_i;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) here_q <= 1'b0;
+    else         here_q <= place_valid || (here_q && !write);
+  end
+  always_ff @(posedge clk_i)
+    if (!here_q || write) {wr_last, wr_addr_o} <= {first_last, first_place};
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       there_q <= 1'b0;
       done_o  <= 1'b0;
     end else begin
       there_q <= step || (there_q && !moves);
-      done_o  <= wr_valid_o && wr_ready_i && wr_last;
+      done_o  <= write && wr_last;
     end
   end
   always_ff @(posedge clk_i) begin

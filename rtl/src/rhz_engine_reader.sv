@@ -65,17 +65,18 @@ module rhz_engine_reader #(
     .last_o(unused_last)
   );
 
-  // Where words come from. A burst is asked for at most every second cycle, so that what
-  // it changes is counted a cycle later.
-  logic [Ports-1:0] from, from_q;
-  logic fits_q, none_owed_q, fired_q, pop_q, unused;
+  // Where words come from. A burst is here for a cycle before it is asked for, so at most
+  // every second cycle, and what it changes is counted a cycle later.
+  logic [Ports-1:0] next_q, from_q;
+  logic asks_q, good_q, fits_q, none_owed_q, fired_q, pop_q, unused;
   logic [RoomW-1:0] room_q, room_d, owed_q, asked;
   assign unused = &{1'b0, unused_last};
-  always_comb begin
-    for (int p = 0; p < Ports; p++) from[p] = good && port == 3'(p);
+  always_ff @(posedge clk_i) begin
+    for (int p = 0; p < Ports; p++) next_q[p] <= good && port == 3'(p);
+    good_q <= good;
   end
-  assign fire   = burst_there && fits_q && (none_owed_q || (from & from_q) != '0) &&
-                  m_axi_arvalid == '0 && !fired_q;
+  assign fire   = asks_q && fits_q && (none_owed_q || (next_q & from_q) != '0) &&
+                  m_axi_arvalid == '0;
   assign asked  = fired_q ? RoomW'(count_q) : '0;
   assign pop    = out_valid_o && out_ready_i;
   assign room_d = room_q - asked + RoomW'(pop_q);
@@ -83,6 +84,7 @@ module rhz_engine_reader #(
     if (!rst_ni) begin
       m_axi_arvalid <= '0;
       from_q        <= '0;
+      asks_q        <= 1'b0;
       fired_q       <= 1'b0;
       pop_q         <= 1'b0;
       room_q        <= RoomW'(Places);
@@ -91,15 +93,16 @@ module rhz_engine_reader #(
       none_owed_q   <= 1'b1;
       beyond_o      <= 1'b0;
     end else begin
-      m_axi_arvalid <= fire ? from : m_axi_arvalid & ~m_axi_arready;
-      if (fire) from_q <= from;
+      m_axi_arvalid <= fire ? next_q : m_axi_arvalid & ~m_axi_arready;
+      if (fire) from_q <= next_q;
+      asks_q        <= burst_there && !fire;
       fired_q       <= fire;
       pop_q         <= pop;
       room_q        <= room_d;
       fits_q        <= room_d >= RoomW'(Burst);
       owed_q        <= owed_q + asked - RoomW'(push_q);
       none_owed_q   <= owed_q == '0 && !fired_q;
-      beyond_o      <= fire && !good;
+      beyond_o      <= fire && !good_q;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -117,9 +120,9 @@ module rhz_engine_reader #(
   logic [CountW-1:0] zeros_q;
   assign zero = zeros_q != '0;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni)            zeros_q <= '0;
-    else if (fire && !good) zeros_q <= count;
-    else if (zero)          zeros_q <= zeros_q - CountW'(1);
+    if (!rst_ni)              zeros_q <= '0;
+    else if (fire && !good_q) zeros_q <= count;
+    else if (zero)            zeros_q <= zeros_q - CountW'(1);
   end
 
   // What arrives.

@@ -100,18 +100,18 @@ module rhz_engine_store #(
 
   // A burst begins. Of the words that are granted, no burst has claimed `fill_q`; a cycle
   // after one has, and another one later, it is known whether there is enough for the next.
-  logic [Ports+1:0] to, to_q;
+  logic [Ports+1:0] next_to_q, to_q;
   logic room, in_flight, begins, next_q, sends_q, send_last, passes, ends, answer, answer_last;
   logic fired_q, enough_q;
   logic [FillW-1:0] fill_q;
   logic [CountW-1:0] count_q, left_q;
   logic [27:0] address_q;
-  always_comb begin
-    for (int p = 0; p < Ports; p++) to[p] = good && burst_port == 3'(p);
-    to[Stream]  = good && burst_port == rhz_isa_pkg::PORT_STREAM;
-    to[Nowhere] = !good;
+  always_ff @(posedge clk_i) begin
+    for (int p = 0; p < Ports; p++) next_to_q[p] <= good && burst_port == 3'(p);
+    next_to_q[Stream]  <= good && burst_port == rhz_isa_pkg::PORT_STREAM;
+    next_to_q[Nowhere] <= !good;
   end
-  assign fire = enough_q && !next_q && room && (!in_flight || (to & to_q) != '0) &&
+  assign fire = enough_q && !next_q && room && (!in_flight || (next_to_q & to_q) != '0) &&
                 m_axi_awvalid == '0;
   assign begins = next_q && (!sends_q || ends);
   always_ff @(posedge clk_i) begin
@@ -129,11 +129,11 @@ module rhz_engine_store #(
       fill_q        <= fill_q + FillW'(reads) - (fired_q ? FillW'(count_q) : '0);
       fired_q       <= fire;
       enough_q      <= burst_there && !fire && !fired_q && FillW'(count) <= fill_q;
-      if (fire) to_q <= to;
+      if (fire) to_q <= next_to_q;
       next_q        <= fire || (next_q && !begins);
       sends_q       <= begins || (sends_q && !ends);
-      m_axi_awvalid <= fire ? to[Ports-1:0] : m_axi_awvalid & ~m_axi_awready;
-      beyond_o      <= fire && !good;
+      m_axi_awvalid <= fire ? next_to_q[Ports-1:0] : m_axi_awvalid & ~m_axi_awready;
+      beyond_o      <= fire && next_to_q[Nowhere];
       done_o        <= answer && answer_last;
     end
   end

@@ -229,13 +229,14 @@ module rhz_engine_vector #(
                       (step_q == Pixel && !reads && note_room && place_room);
 
   // Words, notes, and the places of results.
-  logic word_valid, note_valid, there_q, place_valid, fire, pop, write, results_valid;
+  logic word_valid, note_valid, there_q, place_valid, fire, pop, write;
   logic [6:0] note, note_q;
   logic note_constant, note_held, note_first, note_last, note_ends, note_reads, note_before;
   logic note_table_q, note_dot_q, note_result_q;
-  logic write_room;
+  logic here_q;
   logic [AddrWidth-1:0] place_first;
-  logic [In*8-1:0] word, results_first;
+  logic [In*8-1:0] word;
+  assign write = wr_valid_o && wr_ready_i;
   // Not more than notes, but for the one in registers.
   rhz_engine_fifo #(.Width(In * 8), .Depth(2 * Depth)) u_words (
     .clk_i, .rst_ni, .credit_o(unused_room), .take_i(step && reads), .push_i(rd_data_valid_i),
@@ -268,8 +269,14 @@ module rhz_engine_vector #(
     .clk_i, .rst_ni, .credit_o(place_room),
     .take_i(step && writes_q && step_q == Pixel && pixel_ends),
     .push_i(step && writes_q && step_q == Pixel && pixel_ends), .push_data_i(place_addr),
-    .out_valid_o(place_valid), .out_ready_i(write), .out_data_o(place_first)
+    .out_valid_o(place_valid), .out_ready_i(!here_q || write), .out_data_o(place_first)
   );
+  // The first place lies in a register before its result is there.
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) here_q <= 1'b0;
+    else         here_q <= place_valid || (here_q && !write);
+  end
+  always_ff @(posedge clk_i) if (!here_q || write) wr_addr_o <= place_first;
 
   // Where they meet. A word of a table stays until its bytes are written; a weight of dot
   // comes two cycles after a pixel, whose sum the next one may add to.
@@ -348,8 +355,10 @@ module rhz_engine_vector #(
   // The lanes.
   logic constants1_q, constants2_q, constants3_q, held1_q, held2_q, held3_q;
   logic constant_q1, tap_first_q, tap_q, first1_q, first2_q, middle1_q, middle2_q;
+  logic clear_q;
   logic [In*8-1:0] word_q, data;
   always_ff @(posedge clk_i) begin
+    clear_q      <= start;
     word_q       <= word;
     constant_q1  <= fire && note_constant;
     constants1_q <= fire && note_constant && note_last;
@@ -376,7 +385,8 @@ module rhz_engine_vector #(
       localparam int Lane = 2 * q + d;
       rhz_engine_lane #(.Wide(Wide), .SumBits(SumBits)) u_lane (
         .clk_i, .requantize_i(requantize_q), .add_i(add_q), .maximum_i(maximum_q),
-        .table_i(table_q), .line_i(line_q), .shift_i(shift_q), .low_i(low_q), .high_i(high_q),
+        .table_i(table_q), .line_i(line_q), .clear_i(clear_q), .shift_i(shift_q), .low_i(low_q),
+        .high_i(high_q),
         .byte_i(word_q[Lane*8 +: 8]), .constant_i(constant_q1), .tap_i(pixels[1]),
         .tap_first_i(tap_first_q), .shift_in_i(tap_q), .constants2_i(constants2_q),
         .constants3_i(constants3_q),
@@ -394,20 +404,14 @@ module rhz_engine_vector #(
     .clk_i, .rst_ni, .credit_o(result_room), .take_i(fire && result),
     .push_i(maximum_q ? results[4] : table_q ? results[5]
             : add_q ? results[Last-1] : results[Last]), .push_data_i(data),
-    .out_valid_o(results_valid), .out_ready_i(write_room), .out_data_o(results_first)
-  );
-  assign write = results_valid && write_room;
-  rhz_engine_slice #(.Width(AddrWidth + In * 8)) u_write (
-    .clk_i, .rst_ni, .in_valid_i(results_valid), .in_ready_o(write_room),
-    .in_data_i({place_first, results_first}), .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i),
-    .out_data_o({wr_addr_o, wr_data_o})
+    .out_valid_o(wr_valid_o), .out_ready_i(wr_ready_i), .out_data_o(wr_data_o)
   );
   rhz_delay #(.Width(1), .Stages(Last)) u_ended (.clk_i, .data_i(note_ends), .data_o(ended));
   always_ff @(posedge clk_i) begin
     if (!rst_ni || done) ended_q <= 1'b0;
     else if (pixels[Last] && ended) ended_q <= 1'b1;
   end
-  assign done = ended_q && !place_valid && !wr_valid_o;
+  assign done = ended_q && !place_valid && !here_q;
   logic unused_valids;
   assign unused_valids = &{1'b0, pixels, results};
 endmodule

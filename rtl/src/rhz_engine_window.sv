@@ -67,7 +67,7 @@ module rhz_engine_window #(
       first_q     <= Low'(-left_i);
       is_before_q <= left_i != '0;
       pad_q       <= pad_i;
-      for (int i = 0; i < In; i++) tail_q[i] <= tail_i == '0 || Low'(i) < tail_i;
+      tail_q      <= (tail_i == '0) ? '1 : ~({In{1'b1}} << tail_i);
     end
     if (begins || (shift && from_row)) here_q <= 1'b0;
     else if (in_ready_o && in_valid_i) here_q <= 1'b1;

@@ -166,7 +166,7 @@ def rhz_engine_times : Source;
 def rhz_engine_lane : Source<[rhz_mux, rhz_engine_multiply, rhz_engine_times]>;
 def rhz_engine_vector : Source<[
     rhz_counter, rhz_delay, rhz_mux, rhz_valid, rhz_engine_fifo, rhz_engine_loop,
-    rhz_engine_nest, rhz_engine_table, rhz_engine_lane, rhz_engine_slice]>;
+    rhz_engine_nest, rhz_engine_table, rhz_engine_lane]>;
 def rhz_engine_sums : Source<[rhz_delay, rhz_mux, rhz_valid, rhz_sdpram]>;
 def rhz_engine_compute : Source<[rhz_engine_matrix, rhz_engine_vector, rhz_engine_sums]>;
 def rhz_engine_scratch : Source<[
@@ -174,7 +174,7 @@ def rhz_engine_scratch : Source<[
 
 // Its memory side, and the whole.
 def rhz_engine_walk : Source<[rhz_engine_loop, rhz_engine_nest]>;
-def rhz_engine_bursts : Source<[rhz_engine_walk, rhz_engine_slice]>;
+def rhz_engine_bursts : Source<[rhz_engine_walk, rhz_engine_fifo]>;
 def rhz_engine_reader : Source<[rhz_counter, rhz_engine_fifo, rhz_engine_bursts]>;
 def rhz_engine_requests : Source<[rhz_engine_fifo]>;
 def rhz_engine_read_ports : Source<[rhz_engine_requests]>;
@@ -185,7 +185,7 @@ def rhz_engine_border : Source;
 def rhz_engine_window : Source;
 def rhz_engine_load : Source<[
     rhz_choose_few, rhz_choose, rhz_engine_fifo, rhz_engine_walk, rhz_engine_border,
-    rhz_engine_window, rhz_engine_reader, rhz_engine_slice]>;
+    rhz_engine_window, rhz_engine_reader]>;
 def rhz_engine_corner : Source<[rhz_counter]>;
 def rhz_engine_weights : Source<[
     rhz_engine_fifo, rhz_engine_walk, rhz_engine_corner, rhz_engine_reader]>;
