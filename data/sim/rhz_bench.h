@@ -304,7 +304,7 @@ public:
         requests(figures.port, seed, percent, fail), taking(seed + 7, percent),
         answers(seed + 13, percent), fail(fail),
         places(kPlaces +
-               figures.timing.latency * kTicks / figures.timing.beatTicks) {}
+               figures.timing.latency * kTicks / figures.timing.portTicks()) {}
 
   void drive(CData &awready, CData &wready, CData &bvalid, int64_t now) {
     requests.drive(awready, int64_t(bursts.size()) < kBursts);

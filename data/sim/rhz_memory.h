@@ -23,9 +23,11 @@ struct MemoryFigures {
 /// Parts of a cycle in which banks are timed.
 constexpr int64_t kTicks = 1 << 16;
 
-/// One bank behind a port, in a design's cycles.
+/// One bank behind a port, in a design's cycles. A port takes or brings a beat a
+/// cycle in each direction; the bank may be faster, and then has time left to
+/// turn between bursts.
 struct MemoryTiming {
-  int64_t beatTicks = kTicks; ///< of a beat, a cycle or more
+  int64_t beatTicks = kTicks; ///< of a beat in the bank
   int64_t latency = 1;        ///< cycles, at least 1
   int64_t turnTicks = 0;
   int64_t refreshEvery = 0, refresh = 0; ///< cycles
@@ -41,9 +43,9 @@ struct MemoryTiming {
     if (f.bytesPerS > 0) {
       double bytesPerCycle =
           double(f.bytesPerS) / double(f.banks) / (clockMhz * 1e6);
-      t.beatTicks = std::max(
-          kTicks, int64_t(std::llround(double(beatBytes) * double(kTicks) /
-                                       bytesPerCycle)));
+      t.beatTicks =
+          std::max<int64_t>(1, std::llround(double(beatBytes) * double(kTicks) /
+                                            bytesPerCycle));
     }
     t.latency = std::max<int64_t>(1, cycles(f.latencyNs));
     t.turnTicks = cycles(f.turnaroundNs) * kTicks;
@@ -51,6 +53,8 @@ struct MemoryTiming {
     t.refresh = t.refreshEvery ? cycles(f.refreshNs) : 0;
     return t;
   }
+  /// Of a beat of long bursts in one direction.
+  int64_t portTicks() const { return std::max(beatTicks, kTicks); }
 };
 
 /// Says when a bank has each beat of the bursts that it accepts, in the order
@@ -65,7 +69,7 @@ public:
     tick = std::max(tick + (turns ? timing.turnTicks : 0),
                     (cycle + timing.latency) * kTicks);
   }
-  /// The first cycle in which its next beat can be taken.
+  /// The first cycle in which the bank has its next beat.
   int64_t next() {
     if (timing.refreshEvery > 0) {
       int64_t cycle = tick / kTicks, since = cycle % timing.refreshEvery;

@@ -418,7 +418,7 @@ private:
                                        reading.actor->get("Words"));
         return 1 + int64_t(llvm::divideCeil(
                        uint64_t((timing.latency + kRequest) * rhz::kTicks),
-                       uint64_t(beats * timing.beatTicks)));
+                       uint64_t(beats * timing.portTicks())));
       }
     return 1;
   }

@@ -85,7 +85,7 @@ int64_t loadCycles(flow::DesignOp design) {
   const int64_t parts = unit.bitsOf(port) / kLoadBits;
   // A request is made if few enough are in flight, and accepted in the
   // next cycle.
-  int64_t cycle = -1, free = 0;
+  int64_t cycle = -1, free = 0, taken = 0; // of chain and port
   std::vector<ReadAhead> others = readAheadNextTo(head, design);
   std::vector<int64_t> ends; // cycles of the bursts' last beats
   for (int64_t left = unit.get("Words"); left > 0; left -= burst) {
@@ -98,13 +98,14 @@ int64_t loadCycles(flow::DesignOp design) {
       for (int64_t k = 0; k < other.turn && other.next() <= other.places; ++k) {
         server.begin(cycle + 1, /*turns=*/k == 0 || other.at == 0);
         for (int64_t i = other.take(); i > 0; --i)
-          server.next();
+          taken = std::max(server.next(), taken) + 1;
         turns = true;
       }
     server.begin(cycle + 1 + !others.empty(), turns);
     int64_t last = 0;
     for (int64_t i = 0; i < std::min(left, burst); ++i) {
-      last = std::max(server.next(), free);
+      last = std::max({server.next(), taken, free});
+      taken = last + 1;
       free = last + parts;
     }
     ends.push_back(last);
@@ -274,7 +275,7 @@ static int64_t cyclesToFill(const ProcessNetwork &network) {
   for (const Process &process : network.processes)
     if (process.memory >= 0 && process.inputs.empty()) {
       const rhz::MemoryTiming &t = network.memories[process.memory].timing;
-      int64_t ticks = t.beatTicks + t.turnTicks;
+      int64_t ticks = t.portTicks() + t.turnTicks;
       ready += 2 * network.channels[process.outputs[0]].capacity *
                (ticks / rhz::kTicks + 1);
     }

@@ -291,15 +291,19 @@ private:
   struct Port {
     std::deque<int64_t> flight; ///< ends of bursts
     int64_t nextGrant = 0;
-    double busFree = 0, writeFree = 0;
+    double busFree = 0, readFree = 0, writeFree = 0;
     unsigned turn = 0;
     int64_t next = -1; ///< the word behind the last burst
     /// Written bursts that the bus has not met yet: their times, and cycles.
     std::deque<std::pair<double, double>> written;
   };
 
+  /// Of words in the memory, and at a port.
   double cyclesOf(int64_t words) const {
     return double(words * beats) * memory.perBeat;
+  }
+  double portCyclesOf(int64_t words) const {
+    return double(words * beats) * std::max(memory.perBeat, 1.0);
   }
 
   void stepPorts() {
@@ -333,7 +337,7 @@ private:
         reader.formed.pop_front();
         reader.port = p;
         grant(port, p, client, first, words);
-        reader.lastWord = int64_t(std::ceil(port.busFree));
+        reader.lastWord = int64_t(std::ceil(port.readFree));
         break;
       }
     }
@@ -355,8 +359,10 @@ private:
         port.busFree + double(first == port.next ? 0 : memory.turn), asked);
     port.busFree = from + cyclesOf(words);
     port.next = first + words;
-    const auto begin = int64_t(std::ceil(from)),
-               end = int64_t(std::ceil(port.busFree));
+    const double comes = std::max(from, port.readFree);
+    port.readFree = std::max(port.busFree, comes + portCyclesOf(words));
+    const auto begin = int64_t(std::ceil(comes)),
+               end = int64_t(std::ceil(port.readFree));
     port.flight.push_back(end);
     port.nextGrant = now + kGrant;
     port.turn = (client + 1) % kClients;
@@ -641,7 +647,7 @@ private:
       time =
           std::max(time + words, int64_t(port.writeFree) - 2 * kBurst * beats);
       const double from = std::max(port.writeFree, double(time + kSend));
-      port.writeFree = from + cyclesOf(words);
+      port.writeFree = from + portCyclesOf(words);
       if (memory.isShared)
         port.written.emplace_back(from, cyclesOf(words) + double(memory.turn));
       made.writtenWords[size_t(to.bank)] += words;

@@ -30,7 +30,7 @@ void kernelcommands::sizeMover(Mover &mover, const DeviceContext &device) {
   mover.dataWidth = systemPortBits(device);
   const rhz::MemoryTiming timing =
       timingOf(device.memories[0], mover.dataWidth, device.clockMhz);
-  const double perBeat = double(timing.beatTicks) / double(rhz::kTicks);
+  const double perBeat = double(timing.portTicks()) / double(rhz::kTicks);
   // The stream takes no more than its own beats.
   const double rate =
       std::min(1 / perBeat,
@@ -138,7 +138,7 @@ static double portCycles(int64_t beats, const PlannedMover &m,
   const rhz::MemoryTiming t = timingOf(memory, m.dataWidth, clockMhz);
   const double share =
       t.refreshEvery ? double(t.refresh) / double(t.refreshEvery) : 0;
-  return double(beats * t.beatTicks) / double(rhz::kTicks) / (1 - share);
+  return double(beats * t.portTicks()) / double(rhz::kTicks) / (1 - share);
 }
 
 /// A unit waits while it reads or writes if a port is slower than its stream,

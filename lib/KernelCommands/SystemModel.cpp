@@ -444,7 +444,7 @@ bool Model::stepWrite(Port &port) {
   // What the memory drives.
   while (!port.written.empty() && port.written.front() <= now)
     port.written.pop_front();
-  int64_t places = kPlaces + timing.latency * rhz::kTicks / timing.beatTicks;
+  int64_t places = kPlaces + timing.latency * rhz::kTicks / timing.portTicks();
   if (!port.accepted.empty())
     places = std::max(places, port.sizeOf(port.accepted.front()));
   const bool isReady = int64_t(port.written.size()) + port.data < places;

@@ -416,8 +416,10 @@ void Simulation::State::serve(MemoryState &memory, size_t reader,
   memory.first = (reader + 1) % memory.readers.size();
   ChannelState &to = *s.outputs[0];
   int64_t end = cycle;
-  for (int64_t i = 0; i < s.asked; ++i)
-    to.push(1, end = memory.server.next());
+  for (int64_t i = 0; i < s.asked; ++i) {
+    to.push(1, end = std::max(memory.server.next(), memory.free));
+    memory.free = end + 1;
+  }
   if (!memory.ends.empty()) {
     memory.ends[memory.oldest] = end;
     memory.oldest = (memory.oldest + 1) % memory.ends.size();

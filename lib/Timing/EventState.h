@@ -67,6 +67,7 @@ struct MemoryState {
   rhz::MemoryServer server;
   std::vector<int> readers; ///< processes, in the order of their ports
   int64_t granted = -1;     ///< the cycle of the last grant
+  int64_t free = 0;         ///< the first cycle in which its port has no beat
   size_t last = 0;          ///< the reader that was granted last
   size_t first = 0;         ///< the next one's turn
   int64_t left = 0; ///< bursts that the last one may still have in a row

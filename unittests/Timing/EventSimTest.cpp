@@ -587,6 +587,12 @@ TEST(MemoryBank, AnswersByItsRules) {
   EXPECT_EQ(beats(12, true, 2), (Cycles{39, 42})) << "4 cycles later";
   EXPECT_EQ(beats(100, true, 1), (Cycles{105})) << "hidden by the latency";
 
+  figures.bytesPerS = 400000000; // two beats of a byte a cycle
+  bank = rhz::MemoryServer(rhz::MemoryTiming::of(figures, 1, 200));
+  EXPECT_EQ(beats(10, false, 4), (Cycles{15, 16, 16, 17}));
+  EXPECT_EQ(beats(10, true, 2), (Cycles{21, 22})) << "two cycles are left";
+
+  figures.bytesPerS = 200000000;
   figures.refreshEveryNs = 5000; // 1000 cycles
   figures.refreshNs = 250;
   bank = rhz::MemoryServer(rhz::MemoryTiming::of(figures, 1, 200));

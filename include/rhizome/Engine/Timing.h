@@ -10,7 +10,9 @@ namespace rhizome::engine {
 struct MemoryTiming {
   int64_t latency = 20; ///< from a burst's request to its first beat
   int64_t answer = 20;  ///< from the last beat of a written burst to its answer
-  double perBeat = 1;   ///< of a beat, refreshes included
+  /// Of a beat in the memory, refreshes included. A port takes or brings at most
+  /// a beat a cycle in each direction, in whatever time the memory has it.
+  double perBeat = 1;
   /// Lost where a burst does not go on in the same direction where the last one
   /// ended.
   int64_t turn = 0;

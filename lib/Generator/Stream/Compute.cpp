@@ -67,7 +67,7 @@ Actor weightReader(const Memory &memory, double clockMhz, int64_t beats,
   while (reading.burst / 2 >= beats)
     reading.burst /= 2;
   auto timing = rhz::MemoryTiming::of(memory, reading.bits / 8, clockMhz);
-  int64_t ahead = timing.latency * rhz::kTicks / timing.beatTicks;
+  int64_t ahead = timing.latency * rhz::kTicks / timing.portTicks();
   reading.depth = int64_t(llvm::PowerOf2Ceil(
       uint64_t(2 * reading.burst + std::min<int64_t>(ahead, 256) + 4)));
   // A block of memory has as many words at any depth.
