@@ -591,35 +591,9 @@ private:
     if (!number)
       return;
     const auto f = at(*number).as<isa::Vector>();
-    const int64_t pixels = f.rows * f.columns, taps = f.taps1 * f.taps0;
-    int64_t cycles = 0, lanes = kLanes;
-    switch (f.operation) {
-    case isa::Vector::Requantize:
-      cycles = 11 + pixels;
-      break;
-    case isa::Vector::Add:
-      cycles = 12 + 2 * pixels;
-      break;
-    case isa::Vector::Multiply:
-      cycles = 2 * pixels;
-      break;
-    case isa::Vector::Maximum:
-      cycles = taps * pixels;
-      lanes = kMaximum;
-      break;
-    case isa::Vector::Dot:
-      // Three taps of a line are one, of each of its words.
-      if (f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest)
-        cycles = f.taps1 * (f.rows * (f.columns + 2) + kHeldGap + 2);
-      else if (f.taps0 == 3 && f.a_column == 2 * f.b_column &&
-               f.columns < kLongest / 2)
-        cycles = f.taps1 * (f.rows * (2 * f.columns + 1) + kHeldGap + 2);
-      else
-        cycles = taps * (pixels + kHeldGap);
-      break;
-    default: // a byte of the table a cycle
-      cycles = 256 + pixels;
-    }
+    const int64_t lanes =
+        f.operation == isa::Vector::Maximum ? kMaximum : kLanes;
+    const int64_t cycles = vectorCycles(f);
     const int64_t end = now + 1 + cycles + kReadWord + lanes;
     endsAt(Unit::Vector, *number, end, Cause::Itself);
     units[unsigned(Unit::Vector)].free = end;
@@ -708,6 +682,30 @@ const char *engine::nameOf(Cause cause) {
       "load",  "weights", "matrix", "vector", "store",
       "fetch", "memory",  "stream", "itself"};
   return kNames[unsigned(cause)];
+}
+
+int64_t engine::vectorCycles(const isa::Vector &f) {
+  const int64_t pixels = f.rows * f.columns, taps = f.taps1 * f.taps0;
+  switch (f.operation) {
+  case isa::Vector::Requantize:
+    return 11 + pixels;
+  case isa::Vector::Add:
+    return 12 + 2 * pixels;
+  case isa::Vector::Multiply:
+    return 2 * pixels;
+  case isa::Vector::Maximum:
+    return taps * pixels;
+  case isa::Vector::Dot:
+    // Three taps of a line are one, of each of its words.
+    if (f.taps0 == 3 && f.a_column == f.b_column && f.columns < kLongest)
+      return f.taps1 * (f.rows * (f.columns + 2) + kHeldGap + 2);
+    if (f.taps0 == 3 && f.a_column == 2 * f.b_column &&
+        f.columns < kLongest / 2)
+      return f.taps1 * (f.rows * (2 * f.columns + 1) + kHeldGap + 2);
+    return taps * (pixels + kHeldGap);
+  default: // a byte of the table a cycle
+    return 256 + pixels;
+  }
 }
 
 Prediction engine::predict(const Program &program, const Core &core,

@@ -17,6 +17,15 @@ constexpr int64_t kMostBorder = 15;
 /// much of their cycles it does so when they begin and end.
 constexpr double kGoodEnough = 0.005;
 constexpr int64_t kBeginAndEnd = 400;
+/// Layers that may be joined; of their cycles what array and lanes must stand
+/// for it to be tried, and what it has to save.
+constexpr size_t kMostJoined = 8;
+constexpr double kLeastHope = 0.03, kLeastGain = 0.002;
+/// Of tiles that are smaller so that joined layers fit, the first that are
+/// tried.
+constexpr int64_t kMostRows = 8;
+/// Eighths of a tile's rows.
+constexpr int64_t kAllLanes = 8;
 bool isGoodEnough(const Prediction &predicted) {
   return double(predicted.cycles - predicted.arrayCycles) <
          kGoodEnough * double(predicted.arrayCycles) + kBeginAndEnd;
@@ -33,7 +42,7 @@ public:
         tilings(network.layers.size()) {}
 
   std::optional<CompiledNetwork> run(std::vector<EngineRefusal> &refusals) {
-    plan.place(isInside);
+    plan.place(isInside, tilings);
     for (size_t i = 0; i < tilings.size(); ++i)
       if (!chooseAlone(i))
         refusals.push_back({network.layers[i].op,
@@ -46,9 +55,8 @@ public:
         tryInside(tensor);
     for (size_t i = 0; i < tilings.size(); ++i)
       refine(i);
-    for (size_t i = 1; i < tilings.size(); ++i)
-      if (network.layers[i].kind != Layer::Matrix)
-        tryEarly(i);
+    if (options.joins)
+      joinAll();
     return made();
   }
 
@@ -84,34 +92,119 @@ private:
     const int64_t before = predicted(first, last).cycles;
     const std::vector<Tiling> old = tilings;
     isInside[tensor] = true;
-    bool isBetter = plan.place(isInside);
+    bool isBetter = plan.place(isInside, tilings);
     // Other tensors may have moved.
     for (size_t i = 0; isBetter && i < tilings.size(); ++i)
-      isBetter = plan.fits(i, tilings[i]) ||
-                 (i >= first && i <= last && chooseAlone(i));
+      isBetter =
+          plan.fits(i, tilings) || (i >= first && i <= last && chooseAlone(i));
     if (isBetter && predicted(first, last).cycles <= before)
       return;
     isInside[tensor] = false;
     tilings = old;
-    plan.place(isInside);
+    plan.place(isInside, tilings);
   }
 
-  /// Carries out a layer of the lanes tile by tile between those of the layer
-  /// before, which may be the array's, if that is faster.
-  void tryEarly(size_t layer) {
-    const size_t last = std::min(layer + 1, tilings.size() - 1);
+  /// Joins neighbors from first to last, if the whole is faster then.
+  void joinAll() {
+    const std::vector<Tiling> before = tilings;
+    const std::vector<bool> insideBefore = isInside;
+    const int64_t cycles = predicted(0, tilings.size() - 1).cycles;
+    for (size_t i = 1; i < tilings.size(); ++i)
+      tryJoined(i);
+    if (predicted(0, tilings.size() - 1).cycles <= cycles)
+      return;
+    tilings = before;
+    isInside = insideBefore;
+    plan.place(isInside, tilings);
+  }
+
+  /// Joins a layer with the one before, if both are faster then. Tiles may have
+  /// to be smaller, and what lies between the two may have to leave the
+  /// scratchpad.
+  void tryJoined(size_t layer) {
+    const size_t group = plan.groupOf(layer - 1).first;
+    size_t first = group, last = std::min(layer + 1, tilings.size() - 1);
+    if (layer - group >= kMostJoined)
+      return;
+    // All that may change with what leaves the scratchpad.
+    std::vector<size_t> tensors;
+    for (int i : {network.layers[layer].input, network.layers[layer].output}) {
+      tensors.push_back(size_t(network.rootOf(i)));
+      first = std::min(first, plan.spanOf(tensors.back()).first);
+      last = std::max(last, plan.spanOf(tensors.back()).last);
+    }
+    const Prediction now = predicted(first, last);
+    const int64_t least =
+        std::max(now.arrayCycles, now.runs[unsigned(Unit::Vector)]);
+    if (double(now.cycles - least) < kLeastHope * double(now.cycles))
+      return;
+    const std::vector<Tiling> before = tilings;
+    const std::vector<bool> insideBefore = isInside;
     std::vector<Tiling> best = tilings;
-    int64_t least = predicted(layer - 1, last).cycles;
-    for (const Tiling &tiling : plan.tilings(layer, /*smallest=*/true)) {
-      tilings[layer] = tiling;
-      tilings[layer].isEarly = true;
-      const int64_t cycles = predicted(layer - 1, last).cycles;
-      if (cycles < least) {
-        least = cycles;
+    std::vector<bool> bestInside = isInside;
+    auto wanted = int64_t((1 - kLeastGain) * double(now.cycles));
+    auto tryThis = [&] {
+      tilings[layer].isJoined = true;
+      isInside = insideBefore;
+      bool hasPlace = placeAll();
+      for (size_t tensor : tensors)
+        if (!hasPlace && isInside[tensor]) {
+          isInside[tensor] = false;
+          hasPlace = placeAll();
+        }
+      if (!hasPlace)
+        return false;
+      const int64_t cycles = predicted(first, last).cycles;
+      if (cycles < wanted) {
+        wanted = cycles;
         best = tilings;
+        bestInside = isInside;
       }
+      return true;
+    };
+    const std::vector<Tiling> own = plan.tilings(layer);
+    const bool fits = tryThis();
+    // Those of the lanes at every size, and what the array shares with them
+    // also as theirs alone.
+    const bool isMatrix = network.layers[layer].kind == Layer::Matrix;
+    for (const Tiling &tiling : own)
+      if (!isMatrix || tiling.lanes == kAllLanes) {
+        tilings[layer] = tiling;
+        tryThis();
+      }
+    std::vector<std::vector<Tiling>> choices;
+    if (!fits) {
+      tilings = before;
+      isInside = insideBefore;
+      plan.place(isInside, tilings);
+      for (size_t i = group; i <= layer; ++i)
+        choices.push_back(plan.tilings(i));
+    }
+    for (int64_t rows = fits ? 0 : kMostRows; rows > 0; rows /= 2) {
+      tilings = before;
+      for (size_t i = group; i <= layer; ++i)
+        if (tilings[i].rows > rows)
+          for (Tiling tiling : choices[i - group])
+            if (tiling.rows <= rows) {
+              tiling.isJoined = tilings[i].isJoined;
+              tilings[i] = tiling;
+              break;
+            }
+      tryThis();
     }
     tilings = best;
+    isInside = bestInside;
+    plan.place(isInside, tilings);
+  }
+
+  /// Whether all has a place.
+  bool placeAll() {
+    if (!plan.place(isInside, tilings))
+      return false;
+    for (size_t i = 0; i < tilings.size(); ++i)
+      if (!plan.fits(i, tilings))
+        return false;
+    return true;
   }
 
   /// Tiles of the next sizes, or shared differently, seen with the layer's

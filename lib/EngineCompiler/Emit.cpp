@@ -21,11 +21,11 @@ struct View {
 class Emitter {
 public:
   Emitter(const Surface &surface, size_t number, const Tiling &tiling,
-          const Buffers &buffers, int64_t &bank, Pieces &pieces)
+          const Buffers &buffers)
       : surface(surface), core(surface.core),
         layer(surface.network.layers[number]),
         image(surface.image.layers[number]), w(layer.window), tiling(tiling),
-        buffers(buffers), bank(bank), pieces(pieces), number(int64_t(number)),
+        buffers(buffers), number(int64_t(number)),
         inHome(surface.homes[size_t(layer.input)]),
         outHome(surface.homes[size_t(layer.output)]),
         inWords(wordsOf(layer.input)), outWords(wordsOf(layer.output)),
@@ -66,8 +66,20 @@ public:
     return made;
   }
 
-  void emit() {
-    pieces.emplace_back();
+  Pieces emit() {
+    begin();
+    emitAll();
+    erase_if(pieces,
+             [](const Piece &piece) { return piece.instructions.empty(); });
+    for (size_t i = 0; i < pieces.size(); ++i)
+      pieces[i].nextBank = i + 1 < pieces.size() ? pieces[i + 1].bank : bank;
+    return std::move(pieces);
+  }
+
+private:
+  void begin() { pieces.push_back({size_t(number), bank, 0, {}}); }
+
+  void emitAll() {
     loadConstants();
     const int root = surface.network.rootOf(layer.output);
     if (const Home &home = surface.homes[size_t(root)];
@@ -80,7 +92,7 @@ public:
     for (const Layer::Batch &batch : layer.batches) {
       inHome = surface.homes[size_t(batch.input)];
       outHome = surface.homes[size_t(batch.output)];
-      pieces.emplace_back();
+      begin();
       loadWeights(batch.weights,
                   buffers.weights + weightsCopy * words().weights);
       weightsCopy = (weightsCopy + 1) % tiling.copies;
@@ -88,13 +100,12 @@ public:
     }
   }
 
-private:
   void tiles(int64_t &copy) {
     for (y = 0; y < w.outHeight; y += tiling.rows)
       for (x = 0; x < w.outWidth; x += tiling.columns) {
         rows = std::min(tiling.rows, w.outHeight - y);
         columns = std::min(tiling.columns, w.outWidth - x);
-        pieces.emplace_back();
+        begin();
         tile(copy);
         copy = (copy + 1) % tiling.copies;
       }
@@ -116,7 +127,7 @@ private:
     return isFlatSum ? outWords : tiling.blocks * core.out / core.in;
   }
   template <typename T> void add(const T &fields) {
-    pieces.back().emplace_back(fields);
+    pieces.back().instructions.emplace_back(fields);
   }
 
   int64_t constantWords() const {
@@ -184,6 +195,7 @@ private:
       return endWords(outWords);
     }
     for (int64_t word = 0; word < outWords; ++word) {
+      begin();
       beginWords(word);
       if (layer.kind == Layer::Dot)
         dot(word);
@@ -212,12 +224,11 @@ private:
     auto wordsFrom = [&](size_t block) { return int64_t(block) * groups; };
     auto finish = [&](size_t block, int64_t ofBank) {
       bank = ofBank;
-      for (int64_t group = 0; group < groups; ++group)
-        if (const int64_t word = wordsFrom(block) + group; word < outWords)
-          steps(word, group);
+      blockSteps(wordsFrom(block), std::min(wordsFrom(block + 1), outWords));
       endWords(std::min(wordsFrom(block + 1), outWords));
     };
     for (size_t block = 0; block < image.columns.size(); ++block) {
+      begin();
       beginWords(wordsFrom(block));
       if (tiling.lanes > 0) {
         splitBlock(block, wordsFrom(block),
@@ -262,19 +273,16 @@ private:
       use();
       std::tie(input, output, other, rows) = std::tie(in, out, added, all);
     };
-    auto finish = [&] {
-      for (int64_t group = 0; word + group < end; ++group)
-        steps(word + group, group);
-    };
+    auto finish = [&] { blockSteps(word, end); };
     ofRows(0, rows - lanes, first, [&] { products(block); });
-    ofRows(rows - lanes, lanes, first ^ 1, [&] {
+    const int64_t second = lanes == rows ? first : first ^ 1;
+    ofRows(rows - lanes, lanes, second, [&] {
       for (int64_t group = 0; word + group < end; ++group)
         dot(word + group, group);
     });
     ofRows(0, rows - lanes, first, finish);
-    ofRows(rows - lanes, lanes, first ^ 1, finish);
-    // Lanes alone need not wait for what they have just read.
-    bank = lanes == rows ? first ^ 1 : first;
+    ofRows(rows - lanes, lanes, second, finish);
+    bank = first;
     endWords(end);
   }
 
@@ -413,8 +421,19 @@ private:
     add(vector);
   }
 
-  /// The steps for word `word` of the output's pixels.
+  void blockSteps(int64_t word, int64_t end) {
+    for (int64_t group = 0; word + group < end; ++group)
+      steps(word + group, group);
+  }
   void steps(int64_t word, int64_t group) {
+    for (size_t number = 0; number < layer.steps.size(); ++number)
+      step(number, word, group);
+  }
+
+  /// A step for word `word` of the output's pixels.
+  void step(size_t number, int64_t word, int64_t group) {
+    const Step &step = layer.steps[number];
+    const auto &places = image.steps[number];
     // The loops of instructions, and their strides for pixels of a view.
     const int64_t outer = isFlatSum ? columns : rows;
     const int64_t inner = isFlatSum ? outWords
@@ -426,10 +445,10 @@ private:
     auto columnOf = [&](const View &view) {
       return inner == 1 ? 0 : isFlat ? 1 : view.column;
     };
-    auto temporary = [&](int number) {
+    auto temporary = [&](int which) {
       const int64_t words = isFlatSum ? outWords : 1;
       return View{buffers.temporary +
-                      number * tiling.rows * tiling.columns * words,
+                      which * tiling.rows * tiling.columns * words,
                   columns, words};
     };
     auto viewOf = [&](Step::Source source, int number) {
@@ -439,41 +458,39 @@ private:
       view.first += word;
       return view;
     };
-    for (auto [step, places] : zip(layer.steps, image.steps)) {
-      isa::Vector vector;
-      vector.operation = step.kind == Step::Requantize ? isa::Vector::Requantize
-                         : step.kind == Step::Add      ? isa::Vector::Add
-                                                       : isa::Vector::Table;
-      vector.constants =
-          buffers.constants + places[places.size() == 1 ? 0 : size_t(word)];
-      vector.rows = outer;
-      vector.columns = inner;
-      vector.shift = step.shift;
-      vector.low = step.low;
-      vector.high = step.high;
-      if (step.kind == Step::Requantize) {
-        vector.bank = bank;
-        vector.group = group;
-      } else {
-        const View a = viewOf(step.a, step.aTemporary);
-        vector.a = a.first;
-        vector.a_row = rowOf(a);
-        vector.a_column = columnOf(a);
-      }
-      if (step.kind == Step::Add) {
-        const View b = viewOf(step.b, step.bTemporary);
-        vector.b = b.first;
-        vector.b_row = rowOf(b);
-        vector.b_column = columnOf(b);
-      }
-      const View to =
-          step.to >= 0 ? temporary(step.to)
-                       : View{output.first + word, output.row, output.column};
-      vector.place = to.first;
-      vector.place_row = rowOf(to);
-      vector.place_column = columnOf(to);
-      add(vector);
+    isa::Vector vector;
+    vector.operation = step.kind == Step::Requantize ? isa::Vector::Requantize
+                       : step.kind == Step::Add      ? isa::Vector::Add
+                                                     : isa::Vector::Table;
+    vector.constants =
+        buffers.constants + places[places.size() == 1 ? 0 : size_t(word)];
+    vector.rows = outer;
+    vector.columns = inner;
+    vector.shift = step.shift;
+    vector.low = step.low;
+    vector.high = step.high;
+    if (step.kind == Step::Requantize) {
+      vector.bank = bank;
+      vector.group = group;
+    } else {
+      const View a = viewOf(step.a, step.aTemporary);
+      vector.a = a.first;
+      vector.a_row = rowOf(a);
+      vector.a_column = columnOf(a);
     }
+    if (step.kind == Step::Add) {
+      const View b = viewOf(step.b, step.bTemporary);
+      vector.b = b.first;
+      vector.b_row = rowOf(b);
+      vector.b_column = columnOf(b);
+    }
+    const View to = step.to >= 0
+                        ? temporary(step.to)
+                        : View{output.first + word, output.row, output.column};
+    vector.place = to.first;
+    vector.place_row = rowOf(to);
+    vector.place_column = columnOf(to);
+    add(vector);
   }
 
   /// Where the tile's windows begin, and what has to be loaded for that.
@@ -596,12 +613,13 @@ private:
   const osa::Window &w;
   const Tiling &tiling;
   const Buffers &buffers;
-  int64_t &bank;
-  Pieces &pieces;
   const int64_t number;
   Home inHome, outHome;
   const int64_t inWords, outWords;
   const bool isFlatSum;
+
+  Pieces pieces;
+  int64_t bank = 0;
 
   // The tile at hand.
   int64_t y = 0, x = 0, rows = 0, columns = 0;
@@ -641,16 +659,12 @@ bool engine::sumsFlat(const Layer &layer, const LayerImage &image,
 
 BufferWords engine::bufferWords(const Surface &surface, size_t layer,
                                 const Tiling &tiling) {
-  int64_t bank = 0;
-  Pieces none;
-  const Buffers nowhere;
-  return Emitter(surface, layer, tiling, nowhere, bank, none).words();
+  return Emitter(surface, layer, tiling, Buffers()).words();
 }
 
-void engine::emitLayer(const Surface &surface, size_t layer,
-                       const Tiling &tiling, const Buffers &buffers,
-                       int64_t &bank, Pieces &pieces) {
-  Emitter(surface, layer, tiling, buffers, bank, pieces).emit();
+Pieces engine::emitLayer(const Surface &surface, size_t layer,
+                         const Tiling &tiling, const Buffers &buffers) {
+  return Emitter(surface, layer, tiling, buffers).emit();
 }
 
 bool engine::fieldsHold(ArrayRef<Instruction> instructions, const Core &core) {

@@ -36,11 +36,11 @@ int64_t weightWords(const ByteTensor &tensor, bool isTurned, int64_t step,
 /// need not wait; `blocks` blocks of output channels are stored at a time. Of a
 /// depthwise layer that is `shared`, the lanes do every second block; otherwise
 /// they make `lanes` eighths of a tile's rows, while the array makes the
-/// others. Tiles of a layer that is `isEarly` stand between those of the layer
-/// before, as soon as what they need is there.
+/// others. What a layer that is `isJoined` does stands between what the layer
+/// before does.
 struct Tiling {
   int64_t rows = 1, columns = 1, copies = 2, blocks = 1;
-  bool isShared = false, isEarly = false;
+  bool isShared = false, isJoined = false;
   int64_t lanes = 0;
   bool operator==(const Tiling &) const = default;
 };
@@ -70,12 +70,19 @@ struct Surface {
 /// Of one copy each, and of all.
 BufferWords bufferWords(const Surface &surface, size_t layer,
                         const Tiling &tiling);
-/// Appends the instructions, without tokens: of the layer's constants and its
-/// output's border, then of each tile. `bank` is the bank of accumulators that
-/// is used next.
-using Pieces = std::vector<std::vector<Instruction>>;
-void emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
-               const Buffers &buffers, int64_t &bank, Pieces &pieces);
+/// Instructions that stay together: of a layer's constants and its output's
+/// border, what a tile loads, or a block of output channels or a word of one.
+struct Piece {
+  size_t layer = 0;
+  /// The bank of accumulators with which it begins, and that of the next one.
+  int64_t bank = 0, nextBank = 0;
+  std::vector<Instruction> instructions;
+};
+using Pieces = std::vector<Piece>;
+
+/// What a layer does, without tokens.
+Pieces emitLayer(const Surface &surface, size_t layer, const Tiling &tiling,
+                 const Buffers &buffers);
 
 /// Whether pixels are summed up with all channels at once: each word of a pixel
 /// is a pixel to the lanes. `rows` of the tile is 1 then.

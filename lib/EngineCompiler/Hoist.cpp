@@ -2,34 +2,34 @@
 // One pass: each load goes up until something stands in its way.
 #include "Hoist.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::engine;
 
-/// Whether one of two instructions writes what the other uses, as far as the
-/// first and last words of their accesses tell.
-static bool meet(ArrayRef<Access> a, ArrayRef<Access> b) {
-  return any_of(a, [&](const Access &one) {
-    return any_of(b, [&](const Access &other) {
-      return (one.writes || other.writes) && one.space == other.space &&
-             one.bank == other.bank && one.first <= other.last() &&
-             other.first <= one.last();
-    });
-  });
+/// Whether they may have a word in common, as far as first and last words and
+/// the greatest common divisor of all strides tell.
+static bool mayMeet(const Access &one, const Access &other) {
+  if (one.first > other.last() || other.first > one.last())
+    return false;
+  int64_t step = 0;
+  for (const Access *access : {&one, &other})
+    for (const Loop &loop : access->loops)
+      if (loop.count > 1)
+        step = std::gcd(step, loop.stride);
+  return step == 0 ? one.first == other.first
+                   : (one.first - other.first) % step == 0;
 }
 
-static std::vector<Access> accessesOf(ArrayRef<Instruction> instructions,
-                                      const Core &core) {
-  std::vector<Access> all;
-  for (const Instruction &instruction : instructions)
-    infoOf(instruction.opcode).accesses(core, instruction.values.data(), all);
-  return all;
-}
-
-bool engine::conflict(ArrayRef<Instruction> first, ArrayRef<Instruction> others,
-                      const Core &core) {
-  return meet(accessesOf(first, core), accessesOf(others, core));
+std::optional<Space> engine::meet(ArrayRef<Access> accesses,
+                                  ArrayRef<Access> others) {
+  for (const Access &one : accesses)
+    for (const Access &other : others)
+      if ((one.writes || other.writes) && one.space == other.space &&
+          one.bank == other.bank && mayMeet(one, other))
+        return one.space;
+  return std::nullopt;
 }
 
 void engine::moveLoadsUp(std::vector<Instruction> &instructions,
@@ -38,7 +38,8 @@ void engine::moveLoadsUp(std::vector<Instruction> &instructions,
   std::vector<std::vector<Access>> accesses;
   for (size_t i = 0; i < instructions.size(); ++i) {
     const InstructionInfo &info = infoOf(instructions[i].opcode);
-    std::vector<Access> own = accessesOf(instructions[i], core);
+    std::vector<Access> own;
+    info.accesses(core, instructions[i].values.data(), own);
     size_t to = i;
     if (info.unit == Unit::Load)
       while (to > 0 && i - to < limit &&

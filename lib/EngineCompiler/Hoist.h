@@ -4,12 +4,14 @@
 #pragma once
 
 #include "rhizome/Engine/Program.h"
+#include <optional>
 
 namespace rhizome::engine {
-/// Whether one of the first instructions writes what one of the others uses, or
-/// the other way round, as far as the first and last words of accesses tell.
-bool conflict(llvm::ArrayRef<Instruction> first,
-              llvm::ArrayRef<Instruction> others, const Core &core);
+/// The space where an access writes what one of the others uses, or the other
+/// way round, as far as their first and last words and strides tell; none if
+/// they don't.
+std::optional<Space> meet(llvm::ArrayRef<Access> accesses,
+                          llvm::ArrayRef<Access> others);
 
 /// Moves the load unit's instructions up, none before another one, past
 /// instructions that share no words with them; at most past `limit`. What

@@ -2,6 +2,7 @@
 // Places by lifetimes, and the instructions of layers one after the other.
 #include "Plan.h"
 #include "Hoist.h"
+#include "Interleave.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -184,8 +185,9 @@ bool Plan::placeInside(const std::vector<bool> &inside) {
   });
   for (size_t i : order) {
     const ByteTensor &t = tensor(i);
-    auto place = scratch.take(insideWords(i), int64_t(spans[i].first),
-                              int64_t(spans[i].last));
+    const Span life = lifeOf(i);
+    auto place =
+        scratch.take(insideWords(i), int64_t(life.first), int64_t(life.last));
     if (!place)
       return false;
     Home home = *borderOf(i);
@@ -230,14 +232,23 @@ void Plan::placeOutside(const std::vector<bool> &inside) {
       setHome(size_t(i), append(0, sizeOf(size_t(i))));
   Rooms memory(int64_t(1) << 28);
   for (size_t i = 0; i < network.tensors.size(); ++i)
-    if (isBetweenLayers(i) && !inside[i])
-      setHome(i, memoryWords[0] +
-                     *memory.take(sizeOf(i), int64_t(spans[i].first),
-                                  int64_t(spans[i].last), false, kAlign));
+    if (isBetweenLayers(i) && !inside[i]) {
+      const Span life = lifeOf(i);
+      setHome(i,
+              memoryWords[0] + *memory.take(sizeOf(i), int64_t(life.first),
+                                            int64_t(life.last), false, kAlign));
+    }
   memoryWords[0] += memory.used();
 }
 
-bool Plan::place(const std::vector<bool> &inside) {
+bool Plan::place(const std::vector<bool> &inside, ArrayRef<Tiling> tilings) {
+  groups.clear();
+  for (size_t i = 0; i < tilings.size(); ++i)
+    groups.push_back(
+        {i > 0 && tilings[i].isJoined ? groups.back().first : i, i});
+  for (size_t i = groups.size(); i-- > 1;)
+    if (groups[i].first < i)
+      groups[i - 1].last = groups[i].last;
   surface.homes.assign(network.tensors.size(), {});
   scratch = Rooms(core.words);
   if (!placeInside(inside))
@@ -254,8 +265,8 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
   const int64_t words = wordsOf(tensor(size_t(layer.output)));
   const bool isFlat = sumsFlat(layer, image.layers[number], words, core);
-  const bool canShare =
-      layer.kind == Layer::Matrix && isDepthwise(layer) && layer.rest.empty();
+  const bool canShare = layer.kind == Layer::Matrix && isDepthwise(layer) &&
+                        layer.rest.empty() && !isPacked[size_t(layer.input)];
   // Array and lanes fill a bank each.
   int64_t pixels = !hasSums   ? core.words
                    : canShare ? 2 * core.entries
@@ -268,13 +279,14 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   auto add = [&](Tiling tiling) {
     for (tiling.copies = 2; tiling.copies > 0; --tiling.copies)
       for (tiling.blocks = blocks; tiling.blocks > 0; tiling.blocks /= 2) {
-        auto found = buffers(number, tiling);
+        Rooms rooms = scratch;
+        auto found = take(rooms, number, tiling);
         if (!found)
           continue;
-        Pieces own;
-        int64_t bank = 0;
-        emitLayer(surface, number, tiling, *found, bank, own);
-        if (!all_of(own, [&](auto &piece) { return fieldsHold(piece, core); }))
+        if (!all_of(emitLayer(surface, number, tiling, *found),
+                    [&](const Piece &piece) {
+                      return fieldsHold(piece.instructions, core);
+                    }))
           continue;
         made.push_back(tiling);
         return true;
@@ -319,16 +331,16 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
   return made;
 }
 
-std::optional<Buffers> Plan::buffers(size_t number,
-                                     const Tiling &tiling) const {
+std::optional<Buffers> Plan::take(Rooms &rooms, size_t number,
+                                  const Tiling &tiling) const {
   const Layer &layer = network.layers[number];
   const BufferWords words = bufferWords(surface, number, tiling);
-  Rooms rooms = scratch;
+  const Span group = groups[number];
   Buffers made;
   // Neighboring layers begin at different ends.
   auto take = [&](int64_t size, int64_t &place) {
-    auto found =
-        rooms.take(size, int64_t(number), int64_t(number), number % 2 == 1);
+    auto found = rooms.take(size, int64_t(group.first), int64_t(group.last),
+                            number % 2 == 1);
     place = found.value_or(0);
     return size == 0 || found.has_value();
   };
@@ -342,36 +354,33 @@ std::optional<Buffers> Plan::buffers(size_t number,
   return std::nullopt;
 }
 
+std::optional<Buffers> Plan::buffers(size_t number,
+                                     ArrayRef<Tiling> tilings) const {
+  Rooms rooms = scratch;
+  std::optional<Buffers> made;
+  for (size_t i = groups[number].first; i <= number; ++i)
+    if (made = take(rooms, i, tilings[i]); !made)
+      return std::nullopt;
+  return made;
+}
+
 Part Plan::unfinished(size_t first, size_t last,
                       ArrayRef<Tiling> tilings) const {
   Part made;
-  int64_t bank = 0;
-  struct Piece {
-    size_t layer;
-    std::vector<Instruction> instructions;
-  };
-  std::vector<Piece> order;
-  for (size_t i = first; i <= last; ++i) {
-    Pieces pieces;
-    emitLayer(surface, i, tilings[i], *buffers(i, tilings[i]), bank, pieces);
-    const bool isEarly = i > first && tilings[i].isEarly;
-    size_t own = 0; // after the layer's pieces so far
-    for (auto &piece : pieces) {
-      size_t to = order.size();
-      while (isEarly && to > own && order[to - 1].layer == i - 1 &&
-             !conflict(piece, order[to - 1].instructions, core))
-        --to;
-      // A tile later: what the layer before stores is in memory then.
-      if (to < order.size())
-        ++to;
-      own = to + 1;
-      order.insert(order.begin() + ptrdiff_t(to), {i, std::move(piece)});
-    }
-  }
   std::vector<Instruction> &all = made.program.instructions;
-  for (Piece &piece : order) {
-    append_range(all, piece.instructions);
-    made.layers.resize(all.size(), piece.layer);
+  int64_t bank = 0;
+  for (size_t i = first; i <= last;) {
+    std::vector<Pieces> joined;
+    for (const size_t end = std::min(groups[i].last, last); i <= end; ++i)
+      joined.push_back(emitLayer(surface, i, tilings[i], *buffers(i, tilings)));
+    Pieces order = joined.size() == 1
+                       ? std::move(joined.front())
+                       : interleaved(std::move(joined), core, options.memory);
+    alternateBanks(order, bank);
+    for (const Piece &piece : order) {
+      append_range(all, piece.instructions);
+      made.layers.resize(all.size(), piece.layer);
+    }
   }
   return made;
 }

@@ -30,17 +30,21 @@ public:
   /// Tensors that may be kept in the scratchpad, in the order of their layers.
   std::vector<size_t> candidates() const;
 
-  /// Finds homes; false if `inside` does not fit the scratchpad.
-  bool place(const std::vector<bool> &inside);
+  /// Finds homes; false if `inside` does not fit the scratchpad. What layers
+  /// that are joined need is there for all the time that these take.
+  bool place(const std::vector<bool> &inside, llvm::ArrayRef<Tiling> tilings);
+  /// The layers that are joined with this one.
+  Span groupOf(size_t layer) const { return groups[layer]; }
   const Surface &places() const { return surface; }
 
-  /// Some ways to cut a layer that fit, those with the fewest tiles or those
-  /// with the most first.
+  /// Some ways to cut a layer that fit alone, those with the fewest tiles or
+  /// those with the most first.
   std::vector<Tiling> tilings(size_t layer, bool smallest = false) const;
 
-  /// Whether buffers of a layer with these tiles fit.
-  bool fits(size_t layer, const Tiling &tiling) const {
-    return buffers(layer, tiling).has_value();
+  /// Whether a layer's buffers fit besides those of the layers before with
+  /// which it is joined.
+  bool fits(size_t layer, llvm::ArrayRef<Tiling> tilings) const {
+    return buffers(layer, tilings).has_value();
   }
 
   /// Layers `first` … `last` as a program with tokens.
@@ -66,7 +70,14 @@ private:
   void placeOutside(const std::vector<bool> &inside);
   /// That of a tensor that is part of others, found by theirs.
   const Home &homeOf(size_t tensor);
-  std::optional<Buffers> buffers(size_t layer, const Tiling &tiling) const;
+  /// From when to when a tensor lies where it does.
+  Span lifeOf(size_t tensor) const {
+    return {groups[spans[tensor].first].first, groups[spans[tensor].last].last};
+  }
+  std::optional<Buffers> take(Rooms &rooms, size_t layer,
+                              const Tiling &tiling) const;
+  std::optional<Buffers> buffers(size_t layer,
+                                 llvm::ArrayRef<Tiling> tilings) const;
   Part unfinished(size_t first, size_t last,
                   llvm::ArrayRef<Tiling> tilings) const;
   void finish(Part &part) const;
@@ -80,6 +91,7 @@ private:
   const Core &core;
   const CompileOptions &options;
   std::vector<Span> spans;                ///< of tensors with words
+  std::vector<Span> groups;               ///< of layers
   std::vector<std::vector<size_t>> views; ///< of these, themselves included
   Surface surface;
   Rooms scratch;

@@ -148,6 +148,7 @@ void CompileTest::checkNetworks(uint64_t first, uint64_t most,
     CompileOptions options;
     options.keepsInside = b.coin();
     options.movesLoads = b.coin();
+    options.joins = b.coin();
     options.streams = core.ports == 1 && b.coin();
     options.memory = {b.draw(1, 60), b.draw(1, 60), double(b.draw(1, 3)),
                       b.draw(0, 9), b.coin()};

@@ -54,6 +54,9 @@ struct Prediction {
   std::vector<Span> spans; ///< of each instruction; `end` is not among them
 };
 
+/// The cycles in which the lanes are given the words of an instruction.
+int64_t vectorCycles(const isa::Vector &instruction);
+
 /// Runs a program that has passed the verifier, word counts instead of words:
 /// fetch, units, tokens, the queue of weights and bursts at the ports. That two
 /// units read from one bank of the scratchpad is left out: banks are those of

@@ -69,6 +69,7 @@ struct CompileOptions {
   // For tests.
   bool keepsInside = true; ///< whole tensors in the scratchpad, where they fit
   bool movesLoads = true;  ///< up in the program
+  bool joins = true;       ///< neighboring layers, piece by piece
 };
 
 /// What of `network` no program for a core like this one can do, whatever its
