@@ -308,8 +308,8 @@ private:
     unit.set("InBias", from.bias);
     unit.set("OutWidth", offer.outputs[0].width);
     unit.set("OutBias", to.bias);
-    unit.set("inBeats", offer.inputs[0].beats());
-    unit.set("outBeats", offer.outputs[0].beats());
+    unit.set("InBeats", offer.inputs[0].beats());
+    unit.set("OutBeats", offer.outputs[0].beats());
     unit.set("cycles", network.predicted.cycles + kAround);
     unit.set("traffic", reads + writes);
     unit.memories = {{memory.name, MemoryPlace::kAnyBank, ""}};
