@@ -179,6 +179,10 @@ def package(suite, name, device, clock):
     weights.simulated(suite, built, label, "--stalls-in", "30", "--stalls-out", "30")
     if name == "kinds":
         wrong_programs(suite, built, label)
+        fast = suite.run("compile", model, "--device", device, "--clock-mhz", "211",
+                         "--generators", "engine", "-o", suite.work / "fast.rhz")
+        suite.check(fast.status == 1 and "needs a clock of at most 210 MHz: 5 levels" in fast.err,
+                    f"{label}: no core at 211 MHz", f"{fast.command}: {fast.err}")
     chosen = {option for option in weights.options_of(built)[0].values()}
     suite.check(all(option.startswith("engine/engine?core=") for option in chosen),
                 f"{label}: all operations are the engine's: {chosen}")
