@@ -18,7 +18,7 @@ const gen::Generator &engines() {
 }
 
 class EngineClock
-    : public ::testing::TestWithParam<std::pair<const char *, int>> {};
+    : public ::testing::TestWithParam<std::pair<std::string, int>> {};
 
 TEST_P(EngineClock, IsThatOfTheirLevels) {
   const auto &[name, most] = GetParam();

@@ -20,8 +20,8 @@ namespace {
 /// the next frame: what the program's cycles leave out.
 constexpr int64_t kAround = 4;
 constexpr int64_t kMiB = 1 << 20;
-/// Levels of logic on the longest path of a core, as Yosys maps it: four and
-/// one path of five (docs/rationale/engine.md).
+/// Levels of logic on the longest path of a core: Yosys maps 16 × 16 with four
+/// (docs/rationale/engine.md), and larger ones may need one more.
 constexpr int64_t kLevels = 5;
 /// MiB of memory that are a core's: few sizes, so that cores of different
 /// networks are the same hardware.
