@@ -12,6 +12,7 @@
     generate_units.py RECORDS.json cpp|header|json|page -o FILE"""
 import argparse
 import json
+import pathlib
 import re
 import sys
 
@@ -296,8 +297,10 @@ def main():
     text = make[options.what](records)
     if options.what in ("cpp", "header"):
         text = "// Generated from rtl/units by scripts/generate_units.py.\n" + text
-    with open(options.output, "w") as stream:
-        stream.write(text)
+    # A file that stays as it was makes nothing be built again.
+    path = pathlib.Path(options.output)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
 
 
 if __name__ == "__main__":

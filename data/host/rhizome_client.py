@@ -301,8 +301,8 @@ class Overlay:
         self.until(lambda: kernel.read(0) & 2, "the design does not start")
 
     def frame_errors(self):
-        """Of each input, the frames that came too short or too long since the
-        start; None where the kernel has no registers."""
+        """Of each input, the frames since the start that came too short or too
+        long or were answered with zeros; None where the kernel has no registers."""
         if not self.memory_ports:
             return None
         kernel = self.block("rhz_kernel")
@@ -546,8 +546,9 @@ class Client:
 
     def frame_errors(self):
         """How many frames of each input the design found too short or too long,
-        which is the case after a transfer that was broken off; None where the
-        device has no way to tell."""
+        which is the case after a transfer that was broken off, or answered with
+        zeros, since an engine's memory held a wrong program; None where the device
+        has no way to tell."""
         of = getattr(self.device, "frame_errors", None)
         return of() if of else None
 

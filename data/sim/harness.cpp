@@ -183,6 +183,11 @@ struct Bench {
     RHZ_WRITERS(SAMPLE_WRITER)
 #ifdef RHZ_ENGINES
     units.sample(now);
+    if (const std::string mistake = units.mistake();
+        !mistake.empty() && !failed) {
+      std::fprintf(report, "mistake %s\n", mistake.c_str());
+      failed = true;
+    }
 #endif
     clock(true);
     ++now;

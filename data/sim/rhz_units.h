@@ -3,8 +3,10 @@
 // in one frame, and what they wait for. It looks at signals that rhz_units.vlt
 // keeps, by their names in the design; which instruction and which layer an
 // entry is for, its reader knows, since each unit carries out its own in order.
+// And it says what an engine finds wrong with its program.
 #pragma once
 
+#include "rhz_mistakes.h"
 #include "verilated.h"
 #include "verilated_syms.h"
 #include <cstdint>
@@ -33,6 +35,15 @@ public:
   void sample(int64_t now) {
     for (Engine &engine : engines)
       engine.sample(now);
+  }
+
+  /// What the first engine that found a mistake says: "NAME TEXT", the instance
+  /// and its mistake in words; "" if none has found any.
+  std::string mistake() const {
+    for (const Engine &engine : engines)
+      if (engine.mistake)
+        return engine.name + " " + mistakeOf(engine.mistake);
+    return "";
   }
 
   /// Lines "frame NAME CYCLES", the instance and what the frame took, then
@@ -82,9 +93,10 @@ private:
 
   struct Engine {
     std::string name;
-    const CData *busy, *credit, *word, *first, *full;
+    const CData *busy, *error, *credit, *word, *first, *full;
     Unit units[kUnits];
     int64_t wanted, frame = -1, origin = 0, cycles = -1;
+    int mistake = 0;
     bool wasBusy = false;
 
     Engine(VerilatedContext &context, const std::string &path, int64_t wanted)
@@ -99,6 +111,7 @@ private:
         return static_cast<const CData *>(var->datap());
       };
       busy = signal(core, "busy_o");
+      error = signal(core, "error_o");
       credit = signal(core + ".u_weights", "credit");
       const std::string matrix = core + ".u_compute.u_matrix";
       word = signal(matrix, "there_q");
@@ -119,6 +132,8 @@ private:
     }
 
     void sample(int64_t now) {
+      if (!mistake)
+        mistake = *error;
       // It is busy from the cycle after its start on.
       if (*busy && !wasBusy && ++frame == wanted)
         origin = now - 1;

@@ -10,6 +10,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "rhizome/Unit/Unit.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include <list>
 #include <optional>
 
@@ -62,7 +64,7 @@ public:
             else
               outputNames.push_back(text(name));
           }
-        else if (port.protocol == unit::Protocol::Status)
+        else if (port.protocol == unit::Protocol::Status && isAtBorder(unit))
           outputNames.push_back(text(statusName(actor, port)));
     }
     memories.forSignals(
@@ -92,6 +94,7 @@ public:
       connectReady(input.stream, input.ready);
     }
     connectLoads(body);
+    connectErrors(body);
     memories.connect(body, nextArgument, topOutputs);
     rtl::OutputOp::create(builder, design.getLoc(), topOutputs);
     return module;
@@ -130,6 +133,10 @@ private:
     std::string name;
   };
   std::vector<Entry> entries;
+  /// Counts of frames with mistakes: the top's outputs of those at the border,
+  /// and those of other units.
+  DenseMap<Operation *, unsigned> statuses;
+  std::vector<std::pair<flow::ActorOp, Value>> inner;
 
   static ArrayRef<unit::Signal> signalsOf(const unit::Port &port) {
     return unit::signalsOf(port.protocol, port.isInput);
@@ -144,12 +151,34 @@ private:
            std::to_string(actor.getPort().value_or(0));
   }
 
-  /// That of what a unit tells of its port: "s_axis_0_err_o".
+  static bool isAtBorder(const unit::Instance &unit) {
+    return llvm::any_of(unit.kind().ports, [](const unit::Port &port) {
+      return port.protocol == unit::Protocol::Axis;
+    });
+  }
+
+  /// That of what a unit at the border tells of its port: "s_axis_0_err_o".
   static std::string statusName(flow::ActorOp actor, const unit::Port &status) {
     for (const unit::Port &port : actor.getUnit().kind().ports)
       if (port.protocol == unit::Protocol::Axis)
         return borderName(actor, port) + "_" + status.name;
-    llvm_unreachable("only ports of the design have a status");
+    llvm_unreachable("it is not at the border");
+  }
+
+  /// The actor at the border through which an actor's frames come; null if
+  /// none does.
+  static Operation *borderOf(flow::ActorOp actor) {
+    llvm::SetVector<Operation *> seen;
+    seen.insert(actor);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      auto from = cast<flow::ActorOp>(seen[i]);
+      if (isAtBorder(from.getUnit()))
+        return from;
+      for (Value stream : from.getInputs())
+        if (auto producer = stream.getDefiningOp<flow::ActorOp>())
+          seen.insert(producer);
+    }
+    return nullptr;
   }
 
   NamedAttribute parameter(StringRef name, int64_t value) {
@@ -254,6 +283,33 @@ private:
           builder.getStrArrayAttr({"valid_o", "ready_o"}));
       entry.instance->setOperand(entry.validOperand, gate.getResult(0));
       topOutputs[entry.readyOutput] = gate.getResult(1);
+    }
+  }
+
+  /// What units inside count is added to what their frames' border does.
+  void connectErrors(Block *body) {
+    llvm::MapVector<Operation *, SmallVector<Value>> added;
+    for (auto &[actor, count] : inner)
+      if (Operation *border = borderOf(actor))
+        added[border].push_back(count);
+    Location loc = design.getLoc();
+    builder.setInsertionPointToEnd(body);
+    for (auto &[border, counts] : added) {
+      unsigned output = statuses.lookup(border);
+      counts.push_back(topOutputs[output]);
+      auto total = int64_t(counts.size());
+      Value all = rtl::ConcatOp::create(
+          builder, loc, builder.getIntegerType(unsigned(16 * total)), counts);
+      auto sum = rtl::InstanceOp::create(
+          builder, loc, TypeRange{builder.getIntegerType(16)},
+          ValueRange{clock, reset, all},
+          builder.getStringAttr(cast<flow::ActorOp>(border).getName() +
+                                "_errors"),
+          builder.getStringAttr("rhz_errors"),
+          builder.getDictionaryAttr(parameter("Count", total)),
+          builder.getStrArrayAttr({"clk_i", "rst_ni", "err_i"}),
+          builder.getStrArrayAttr({"err_o"}));
+      topOutputs[output] = sum.getResult(0);
     }
   }
 
@@ -412,7 +468,12 @@ private:
     for (const unit::Port &port : unit.kind().ports) {
       switch (port.protocol) {
       case unit::Protocol::Status:
-        topOutputs.push_back(instance.getResult(result++));
+        if (isAtBorder(unit)) {
+          statuses[actor] = unsigned(topOutputs.size());
+          topOutputs.push_back(instance.getResult(result++));
+        } else {
+          inner.emplace_back(actor, instance.getResult(result++));
+        }
         break;
       case unit::Protocol::Load:
       case unit::Protocol::Axi4Read:

@@ -46,6 +46,10 @@ static std::vector<MemorySignal> memorySignals(const MemoryPort &port) {
   return signals;
 }
 
+bool sim::isEngine(const PlannedActor &actor) {
+  return actor.module == "rhz_engine_unit";
+}
+
 std::vector<std::string> sim::benchFiles(const PlannedNode &node) {
   std::vector<std::string> files{"rhz_tb_source.sv", "rhz_tb_sink.sv"};
   if (!node.memoryPorts.empty())
@@ -125,8 +129,14 @@ std::string sim::benchText(const PlannedNode &node,
      << ports << "\n  );\n";
   if (!options.checks) {
     os << "  always @(posedge clk) if (rst_n && " << done
-       << ") begin $display(\"RHZ_DONE %0d\", $time / 10); $finish; end\n"
-       << "endmodule\n";
+       << ") begin $display(\"RHZ_DONE %0d\", $time / 10); $finish; end\n";
+    for (const PlannedActor &actor : node.actors)
+      if (isEngine(actor) && options.top == node.top)
+        os << "  always @(posedge clk) if (rst_n && u_dut.u_" << actor.name
+           << ".u_engine.error_o != 0) begin\n    $display(\"RHZ_ENGINE u_"
+           << actor.name << " %0d\", u_dut.u_" << actor.name
+           << ".u_engine.error_o); $finish;\n  end\n";
+    os << "endmodule\n";
     return text;
   }
   // Cycles count from the first beat accepted.

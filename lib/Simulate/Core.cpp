@@ -129,7 +129,7 @@ rhizome::runCore(const Package &package, const PlannedCore &core,
                memory->size() - size_t(first)));
   if (!program)
     return broken(toString(program.takeError()));
-  engine::Surroundings around{{unit.Room}, unit.inBeats, unit.outBeats};
+  engine::Surroundings around{{unit.Room}, unit.InBeats, unit.OutBeats};
   if (auto problems = engine::verify(*program, built, around, 1);
       !problems.empty())
     return broken("instruction " + Twine(problems.front().instruction) + ": " +

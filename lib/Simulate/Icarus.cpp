@@ -5,6 +5,7 @@
 #include "rhizome/Simulate/Bench.h"
 #include "rhizome/Simulate/Packing.h"
 #include "rhizome/Support/Resources.h"
+#include "rhz_mistakes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -126,6 +127,12 @@ Expected<SimResult> sim::runIcarus(const Package &package,
       return createStringError("the RTL of '%s' misbehaves in four-state "
                                "simulation: %s",
                                package.dir().c_str(), line.str().c_str());
+    if (line.consume_front("RHZ_ENGINE ")) {
+      auto [instance, code] = line.split(' ');
+      int number = 0;
+      (void)code.getAsInteger(10, number);
+      return mistakeOf(package, instance, rhz::mistakeOf(number));
+    }
     if (line.consume_front("RHZ_DONE "))
       done = !line.getAsInteger(10, result.cycles);
   }

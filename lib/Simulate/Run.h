@@ -70,12 +70,19 @@ llvm::Expected<Simulator> buildModel(const Package &package,
 std::string waveIn(const std::string &run, llvm::StringRef trace);
 llvm::Error takeWave(const std::string &wave, llvm::StringRef trace);
 
-/// What a bench reports: lines "key value"; "error text" may repeat.
+/// What a bench reports: lines "key value"; "error text" may repeat, and
+/// "mistake engine text" is what one finds wrong with its program.
 struct Report {
   std::map<std::string, double> numbers;
   std::string errors;
+  std::string engine, mistake; ///< the instance, and what it says
 };
 llvm::Expected<Report> readReport(const std::string &path);
+
+/// What an engine finds wrong with its program, as an error that says what to
+/// do. `instance` is the unit's in the design.
+llvm::Error mistakeOf(const Package &package, llvm::StringRef instance,
+                      llvm::StringRef mistake);
 
 /// What the harness has noted of engines' units (data/sim/rhz_units.h); nothing
 /// if there is no such file.

@@ -106,6 +106,21 @@ int64_t sim::hangLimit(const Plan &plan, int64_t moreCycles) {
   return std::max<int64_t>(100000, 20 * (frame + p.loadCycles));
 }
 
+Error sim::mistakeOf(const Package &package, StringRef instance,
+                     StringRef mistake) {
+  instance.consume_front("u_");
+  std::string files;
+  for (const PlannedNode &node : package.plan().nodes)
+    for (const PlannedSegment &segment : node.segments)
+      if (sys::path::filename(segment.file) == instance)
+        files = " (" + segment.file + ")";
+  return createStringError("the engine '%s' of '%s' stops: %s%s; remedy: "
+                           "compile the network again, with --core if the "
+                           "hardware is another package's",
+                           instance.str().c_str(), package.dir().c_str(),
+                           mistake.str().c_str(), files.c_str());
+}
+
 Expected<SimResult>
 rhizome::simulateRtl(const Package &package,
                      const std::vector<std::vector<Tensor>> &frames,

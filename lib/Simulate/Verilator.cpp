@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <tuple>
 #include <unistd.h>
 
 using namespace llvm;
@@ -79,9 +80,7 @@ std::string portsHeader(const PlannedNode &node) {
 
 /// Whether it has engines, whose units the harness watches.
 bool hasEngines(const PlannedNode &node) {
-  return any_of(node.actors, [](const PlannedActor &actor) {
-    return actor.module == "rhz_engine_unit";
-  });
+  return any_of(node.actors, sim::isEngine);
 }
 
 /// The same of a node in its link endpoint.
@@ -129,11 +128,12 @@ struct Bench {
   const char *suffix;     ///< behind it
   bool shared;            ///< a library
 };
-constexpr Bench kHarness = {"harness.cpp",
-                            {"rhz_bench.h", "rhz_memory.h", "rhz_units.h"},
-                            "sim-",
-                            "",
-                            false};
+constexpr Bench kHarness = {
+    "harness.cpp",
+    {"rhz_bench.h", "rhz_memory.h", "rhz_units.h", "rhz_mistakes.h"},
+    "sim-",
+    "",
+    false};
 constexpr Bench kSystem = {
     "system.cpp", {"rhz_bench.h", "rhz_memory.h"}, "system-", "", false};
 constexpr Bench kModel = {"model.cpp",
@@ -387,7 +387,9 @@ Expected<sim::Report> sim::readReport(const std::string &path) {
   for (StringRef line : lines) {
     auto [key, value] = line.split(' ');
     double number;
-    if (key == "error")
+    if (key == "mistake")
+      std::tie(report.engine, report.mistake) = value.split(' ');
+    else if (key == "error")
       report.errors += (report.errors.empty() ? "" : "; ") + value.str();
     else if (!value.getAsDouble(number))
       report.numbers[key.str()] = number;
@@ -604,6 +606,8 @@ Expected<SimResult> sim::runVerilator(const Package &package,
   Expected<Report> report = readReport(run + "/report.txt");
   if (!report)
     return report.takeError();
+  if (!report->engine.empty())
+    return mistakeOf(package, report->engine, report->mistake);
   if (!report->errors.empty())
     return createStringError("the RTL of '%s' misbehaves in simulation: %s",
                              package.dir().c_str(), report->errors.c_str());

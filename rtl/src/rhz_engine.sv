@@ -7,7 +7,7 @@
 // error_o, from the first mistake of a frame to the next start: 1 the program is for
 // another instruction set, 2 for another core, 3 an instruction that is none, 4 no `end`,
 // 5 a word beyond a port's limit (read as zero, not written), 6 a memory's error. After
-// 1 to 4 no more instructions are handed out.
+// 1 to 4, which stopped_o tells, no more instructions are handed out.
 // unit_runs_o, unit_waits_o: what each unit does, for measurements.
 module rhz_engine #(
   parameter int          In           = 16,
@@ -37,6 +37,7 @@ module rhz_engine #(
   output logic                        busy_o,
   output logic                        done_o,
   output logic [2:0]                  error_o,
+  output logic                        stopped_o,
   output logic [4:0]                  unit_runs_o,
   output logic [4:0]                  unit_waits_o,
   input  logic [Ports*52-1:0]         base_i,
@@ -89,8 +90,8 @@ module rhz_engine #(
   rhz_engine_fetch #(
     .In(In), .PortBits(PortBits), .IsaHash(rhz_isa_pkg::HASH), .CoreHash(CoreHash)
   ) u_fetch (
-    .clk_i, .rst_ni, .start_i, .program_i, .busy_o, .done_o, .error_o, .beyond_i(|beyond),
-    .fault_i(read_fault || write_fault), .limit_i(limit_i[28:0]), .m_axi_arvalid(fetch_arvalid),
+    .clk_i, .rst_ni, .start_i, .program_i, .busy_o, .done_o, .error_o, .stopped_o,
+    .beyond_i(|beyond), .fault_i(read_fault || write_fault), .limit_i(limit_i[28:0]), .m_axi_arvalid(fetch_arvalid),
     .m_axi_arready(fetch_arready), .m_axi_araddr(fetch_araddr), .m_axi_arlen(fetch_arlen),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(unused_rready), .m_axi_rdata(rdata[PortBits-1:0]),
     .unit_valid_o(unit_valid), .unit_ready_i(unit_ready), .instruction_o(fetched),

@@ -4,7 +4,8 @@
 // with the program at word program_i of the port, a multiple of 32 bytes and of a beat.
 // Its head must be meant for this core and says how much is read ahead of need. After
 // `end` or a mistake it waits until all units are idle; then done_o is high for a cycle.
-// error_o, from the first mistake of a frame to the next start: see rhz_engine.
+// error_o, from the first mistake of a frame to the next start, and stopped_o: see
+// rhz_engine.
 module rhz_engine_fetch #(
   parameter int          In       = 16,
   parameter int          PortBits = 128,
@@ -18,6 +19,7 @@ module rhz_engine_fetch #(
   output logic                busy_o,
   output logic                done_o,
   output logic [2:0]          error_o,
+  output logic                stopped_o,
   input  logic                beyond_i,
   input  logic                fault_i,
   input  logic [28:0]         limit_i,
@@ -45,6 +47,7 @@ module rhz_engine_fetch #(
                          Finish = 3'd5;
   logic [2:0] state_q;
   logic box_ready, there, take, next, at_last, is_head_good, is_mistake, ends, unused;
+  logic has_no_end;
   logic reader_beyond;
   logic [8*Bytes-1:0] word;
   logic [27+$clog2(In):0] first_byte;
@@ -143,6 +146,7 @@ module rhz_engine_fetch #(
   assign is_mistake   = there && ((state_q == Head && !is_head_good) ||
                                   (state_q == Run && !is_for_unit_q && !at_end_q));
   assign ends         = state_q == Run && there && !is_for_unit_q;
+  assign has_no_end   = state_q == Run && none_left_q;
   assign unit_valid_o = offer_q;
   always_comb begin
     unique case (state_q)
@@ -153,15 +157,17 @@ module rhz_engine_fetch #(
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q <= Idle;
-      done_o  <= 1'b0;
-      error_o <= '0;
+      state_q   <= Idle;
+      done_o    <= 1'b0;
+      error_o   <= '0;
+      stopped_o <= 1'b0;
     end else begin
       done_o <= 1'b0;
       unique case (state_q)
         Idle: if (start_i) begin
-          state_q <= AskHead;
-          error_o <= '0;
+          state_q   <= AskHead;
+          error_o   <= '0;
+          stopped_o <= 1'b0;
         end
         AskHead: if (settled_q && box_ready) state_q <= Head;
         Head:    if (there) state_q <= is_head_good ? AskRest : Finish;
@@ -172,10 +178,11 @@ module rhz_engine_fetch #(
           done_o  <= 1'b1;
         end
       endcase
+      if (is_mistake || has_no_end) stopped_o <= 1'b1;
       if (error_o == '0) begin
         if (is_mistake)
           error_o <= (state_q == Run || !is_head_q) ? BadOpcode : !is_isa_q ? BadIsa : BadCore;
-        else if (state_q == Run && none_left_q) error_o <= NoEnd;
+        else if (has_no_end) error_o <= NoEnd;
         else if (beyond_i || reader_beyond) error_o <= Beyond;
         else if (fault_i) error_o <= Fault;
       end

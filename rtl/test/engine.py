@@ -11,7 +11,8 @@ memories and streams.
   engine.py --isa FILE       the generated decoder (build/rtl/rhz_isa.sv)
   engine.py --builds FOLDER  keeps the simulators there
   engine.py --measure        prints the cycles of each run, and runs nothing that is wrong
-  engine.py --icarus         in four states (rhz_tb_engine), once with pauses
+  engine.py --icarus         in four states (rhz_tb_engine), once with pauses; and the
+                             unit with frames whose programs are wrong (rhz_tb_engine_unit)
 """
 import argparse
 import concurrent.futures
@@ -33,6 +34,8 @@ FEW = [(4, 4, 32, 1, "all", 4, 50)]
 MORE = [(4, 8, 32, 3, "all", 20, 51), (8, 16, 64, 2, "all", 20, 52), (16, 16, 32, 1, "all", 10, 53),
         (16, 32, 128, 4, "all", 10, 54), (32, 32, 128, 2, "all", 6, 55), (8, 8, 32, 1, "pack", 20, 56),
         (4, 4, 32, 4, "stream", 20, 57), (16, 16, 64, 1, "matrix", 10, 58)]
+# For the unit, in four states.
+STREAMS = [(4, 8, 32, 1, "stream", 1, 61)]
 UNITS = ["load", "weights", "matrix", "vector", "store"]
 PAUSES = [10, 30, 60]       # percent of cycles
 LATENCIES = [5, 20, 80]     # cycles
@@ -125,12 +128,63 @@ def run(job):
     return case, seed, json.loads(result.stdout), None
 
 
+def page(size):
+    """Bytes of whole pages."""
+    return -(-size // 4096) * 4096
+
+
+def icarus(bench, values, folder, arguments):
+    """What is wrong with a run of a bench in a folder with its files, or None."""
+    command = ["iverilog", "-g2012", "-s", bench, "-o", "sim.vvp", "-Y", ".sv",
+               "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim"),
+               "-I", os.path.join(ROOT, "rtl/test")]
+    command += ["-P%s.%s=%d" % (bench, *item) for item in values.items()]
+    command += [os.path.abspath(arguments.isa), os.path.join(ROOT, "rtl/test", bench + ".sv"),
+                os.path.join(ROOT, "data/sim/rhz_tb_memory.sv")]
+    for step in (command, ["vvp", "-n", "sim.vvp"]):
+        result = subprocess.run(step, cwd=folder, capture_output=True, text=True, timeout=600)
+        if result.returncode:
+            return (result.stderr + result.stdout)[-600:]
+    last = (result.stdout.strip().splitlines() or [""])[-1]
+    return None if last.startswith("PASS") else result.stdout[-600:]
+
+
+def run_unit(core, case, arguments):
+    """What is wrong with rhz_engine_unit on a case with streams: between frames that are
+    right come those with each mistake that stops a program, and with one in its middle."""
+    program, before = read(case, "program.bin"), read(case, "m0.before.bin")
+    begin, beat = page(len(before)), core["port_bits"] // 8
+    size = begin + page(len(program) + 32)
+    frames = [(0, program)]
+    middle = len(program) // 64 * 32
+    with tempfile.TemporaryDirectory(prefix="rhz_engine_") as folder:
+        wrong = {error: read(made, "program.bin")
+                 for error, made in mistakes(case, folder).items() if error <= 4}
+        wrong[5] = program[:middle] + program[:32] + program[middle:]
+        for error, content in wrong.items():
+            # What comes before a mistake may have sent words.
+            frames += [(1 if error <= 2 else 2, content), (0, program)]
+        values = {name: core[key] for key, name in PARAMETERS.items()
+                  if name not in ("Depth", "Ports", "PortBits")}
+        values.update(
+            Hash=core["hash"], Waiting=core["depth"], DataWidth=core["port_bits"],
+            Beats=size // beat, Program=begin // core["in"], Frames=len(frames), Stalls=30,
+            InBeats=len(read(case, "stream_in.bin")) // core["in"],
+            OutBeats=len(read(case, "stream_out.bin")) // core["in"])
+        files = {"in.hex": hex_lines(read(case, "stream_in.bin"), core["in"]),
+                 "out.hex": hex_lines(read(case, "stream_out.bin"), core["in"]),
+                 "kinds.hex": ["%d\n" % kind for kind, _ in frames],
+                 "images.hex": [line for _, content in frames for line in hex_lines(
+                     (before.ljust(begin, b"\0") + content).ljust(size, b"\0"), beat)]}
+        for name, lines in files.items():
+            with open(os.path.join(folder, name), "w") as file:
+                file.writelines(lines)
+        return icarus("rhz_tb_engine_unit", values, folder, arguments)
+
+
 def run_icarus(core, case, arguments):
     """What is wrong with a case in four states, or None. The program lies behind what
     memory 0 has, in a page of its own."""
-    def page(size):
-        return -(-size // 4096) * 4096
-
     ports, beat = core["ports"], core["port_bits"] // 8
     before = [read(case, "m%d.before.bin" % p) for p in range(ports)]
     begin = page(len(before[0]))
@@ -146,18 +200,9 @@ def run_icarus(core, case, arguments):
                 file.writelines(hex_lines(image.ljust(size, b"\0"), beat))
         with open(os.path.join(folder, "in.hex"), "w") as file:
             file.writelines(hex_lines(stream, core["in"]))
-        command = ["iverilog", "-g2012", "-s", "rhz_tb_engine", "-o", "sim.vvp", "-Y", ".sv",
-                   "-y", SOURCES, "-y", os.path.join(ROOT, "rtl/sim"),
-                   "-I", os.path.join(ROOT, "rtl/test")]
-        command += ["-Prhz_tb_engine.%s=%d" % item for item in values.items()]
-        command += [os.path.abspath(arguments.isa), os.path.join(ROOT, "rtl/test/rhz_tb_engine.sv"),
-                    os.path.join(ROOT, "data/sim/rhz_tb_memory.sv")]
-        for step in (command, ["vvp", "-n", "sim.vvp"]):
-            result = subprocess.run(step, cwd=folder, capture_output=True, text=True, timeout=600)
-            if result.returncode:
-                return (result.stderr + result.stdout)[-600:]
-        if not result.stdout.strip().splitlines()[-1].startswith("PASS"):
-            return result.stdout[-600:]
+        problem = icarus("rhz_tb_engine", values, folder, arguments)
+        if problem:
+            return problem
         for p in range(ports):
             after = read(case, "m%d.after.bin" % p)
             lines = read(folder, "m%d.out" % p).decode().split("\n")
@@ -181,9 +226,23 @@ def cases(folders):
     return found
 
 
+def benches(folders):
+    """What runs in four states: a core, a case and the function for its bench; the unit
+    with one case of each core."""
+    for text, found in cases(folders).items():
+        core = json.loads(text)
+        for case in found:
+            yield core, case, run_icarus
+        streams = [case for case in found if core["ports"] == 1 and
+                   read(case, "stream_in.bin") and read(case, "stream_out.bin")]
+        for case in streams[:1]:
+            yield core, case, run_unit
+
+
 def generate(arguments, folder):
     """Has cases written, and returns their folder."""
-    for number, shape in enumerate(FEW + MORE if arguments.more else FEW):
+    shapes = FEW + MORE if arguments.more else FEW + STREAMS if arguments.icarus else FEW
+    for number, shape in enumerate(shapes):
         subprocess.run([arguments.cases, os.path.join(folder, str(number))] +
                        [str(value) for value in shape], check=True)
     return folder
@@ -220,8 +279,8 @@ def check(arguments, temporary):
     if arguments.cases:
         arguments.folders.append(generate(arguments, os.path.join(temporary, "cases")))
     if arguments.icarus:
-        problems = [(case, run_icarus(json.loads(text), case, arguments))
-                    for text, folders in cases(arguments.folders).items() for case in folders]
+        problems = [(case, check(core, case, arguments))
+                    for core, case, check in benches(arguments.folders)]
         for case, problem in problems:
             if problem:
                 print("FAILED %s in four states: %s" % (case, problem))

@@ -28,6 +28,7 @@ module rhz_tb_engine #(
   logic rst_n = 0;
   logic start = 0, busy, done;
   logic [2:0] error;
+  logic stopped;
   logic [9:0] unused_units;
   logic [Ports-1:0] arvalid, arready, rvalid, rready, rlast, awvalid, awready, wvalid, wready;
   logic [Ports-1:0] wlast, bvalid, bready;
@@ -46,8 +47,8 @@ module rhz_tb_engine #(
     .CoreHash(CoreHash)
   ) u_dut (
     .clk_i(clk), .rst_ni(rst_n), .start_i(start), .program_i(28'(Program)), .busy_o(busy),
-    .done_o(done), .error_o(error), .unit_runs_o(unused_units[4:0]),
-    .unit_waits_o(unused_units[9:5]), .base_i('0),
+    .done_o(done), .error_o(error), .stopped_o(stopped),
+    .unit_runs_o(unused_units[4:0]), .unit_waits_o(unused_units[9:5]), .base_i('0),
     .limit_i({Ports{29'(Beats * (PortBits / 8) / In)}}), .m_axi_arvalid(arvalid),
     .m_axi_arready(arready), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_rvalid(rvalid),
     .m_axi_rready(rready), .m_axi_rdata(rdata), .m_axi_rresp('0), .m_axi_rlast(rlast),
@@ -87,7 +88,7 @@ module rhz_tb_engine #(
   end
   always @(posedge clk) if (rst_n) begin
     now = now + 1;
-    if ((^{busy, done, error, in_ready, out_valid, unused_units}) === 1'bx) stop("X");
+    if ((^{busy, done, error, stopped, in_ready, out_valid, unused_units}) === 1'bx) stop("X");
     if (holds && {out_valid, out_data} !== {1'b1, held}) stop("a word of the stream changes");
     holds = out_valid && !out_ready;
     held = out_data;

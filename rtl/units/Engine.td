@@ -28,10 +28,10 @@ def Engine : Unit<"engine"> {
     Signed<"InBias", "what a byte is less">,
     Parameter<"OutWidth", 1, 9, "bits of an element that leaves">,
     Signed<"OutBias", "what it is more than its byte">,
+    Count<"InBeats", "beats of a frame that comes">,
+    Count<"OutBeats", "beats of one that leaves">,
     Depth,
     Planned<"segment", "bytes of program, weights and constants">,
-    Planned<"inBeats", "beats of a frame that comes">,
-    Planned<"outBeats", "beats of one that leaves">,
     Planned<"cycles", "of a frame, from its first beat to its end">,
     Planned<"traffic", "bytes of a frame to and from the memory">,
     Planned<"latency", "cycles that the memory takes for a burst's first beat">,
@@ -39,10 +39,11 @@ def Engine : Unit<"engine"> {
     Planned<"turn", "cycles between bursts that do not follow each other">
   ];
   let Ports = [
-    StreamIn<"in", "In * InWidth", "inBeats">,
+    StreamIn<"in", "In * InWidth", "InBeats">,
     Axi4<"m_axi", "DataWidth", "traffic", "16 * 8 * In / DataWidth", "24", "Page",
          "Room * In - segment", "segment">,
-    StreamOut<"out", "In * OutWidth", "outBeats">
+    StreamOut<"out", "In * OutWidth", "OutBeats">,
+    Status<"err_o", "16">
   ];
   let Constraints = [
     Constraint<"DataWidth <= 8 * In && 8 * In % DataWidth == 0", "a word is whole beats">,

@@ -88,6 +88,7 @@ def rhz_depthwise_streamed : Source<[rhz_depthwise_fed]>;
 def rhz_replay : Source<[
     rhz_counter, rhz_mux, rhz_valid, rhz_sdpram, rhz_outbuf]>;
 def rhz_load_gate : Source;
+def rhz_errors : Source;
 def rhz_mem_requests : Source<[rhz_counter]>;
 def rhz_load_reader : Source<[rhz_counter, rhz_mem_requests]>;
 def rhz_mem_owners : Source<[rhz_counter]>;
@@ -195,7 +196,7 @@ def rhz_engine : Source<[
     rhz_isa, rhz_engine_fetch, rhz_engine_tokens, rhz_engine_queue, rhz_engine_scratch,
     rhz_engine_read_ports, rhz_engine_load, rhz_engine_weights, rhz_engine_store,
     rhz_engine_compute]>;
-def rhz_engine_unit : Source<[rhz_engine, rhz_outbuf]>;
+def rhz_engine_unit : Source<[rhz_counter, rhz_engine, rhz_outbuf]>;
 
 // Of units in a body that a frame passes several times (docs/architecture.md).
 def Trips : Optional<"Trips", 1, 1, 65535,

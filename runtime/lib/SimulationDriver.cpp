@@ -278,6 +278,10 @@ private:
         frameErrors += std::strtoull(line.c_str() + 13, nullptr, 10);
       if (line.rfind("error ", 0) == 0)
         found += (found.empty() ? "" : "; ") + line.substr(6);
+      if (line.rfind("mistake u_", 0) == 0)
+        found += "the engine '" + line.substr(10, line.find(' ', 10) - 10) +
+                 "':" + line.substr(line.find(' ', 10)) +
+                 "; compile the network again";
       at = end + 1;
     }
     return found;

@@ -128,6 +128,40 @@ def near(suite, label, answer):
                     f"{label}, {what}: {predicted} cycles predicted, {measured} measured")
 
 
+def headed(head, first, width, value):
+    """A program's head with another value in these bits."""
+    mask = ((1 << width) - 1) << first
+    number = int.from_bytes(head, "little") & ~mask | value << first
+    return number.to_bytes(len(head), "little")
+
+
+def wrong_programs(suite, built, label):
+    """What a core finds wrong with its program ends a simulation of the RTL in a moment,
+    with the unit, the reason and what to do; afterwards the package is as it was."""
+    path = next((built / "segments").rglob("*engine"))
+    right = path.read_bytes()
+    head, rest = right[:32], right[32:]
+    # The head's fields: isa from bit 13, core from 45, instructions from 77 on.
+    for wrong, wanted, command in (
+            (headed(head, 13, 32, 77), "is for another instruction set", ("simulate",)),
+            (headed(head, 45, 32, 77), "is for another core", ("simulate", "--four-state")),
+            (head + head + rest[32:], "has an instruction that is none", ("simulate",)),
+            (headed(head, 77, 32, 1), "has no end", ("simulate",)),
+            (headed(head, 45, 32, 77), "is for another core",
+             ("run", "--driver", "simulation"))):
+        path.write_bytes(wrong + right[len(wrong):])
+        run = suite.run(command[0], built, *command[1:], "-n", "1", "--accept-changes")
+        words = [f"the engine '{path.name}': its program {wanted}; compile"] if command[0] == "run" \
+            else [f"the engine '{path.name}' of ", f"its program {wanted} ({path.relative_to(built)})",
+                  "remedy: compile the network again"]
+        suite.check(run.status == 1 and all(text in run.err for text in words),
+                    f"{label}, {' '.join(command)}: {wanted}", f"{run.command}: {run.err}")
+    path.write_bytes(right)
+    top = (built / "nodes/node0/rtl/rhz_top.sv").read_text()
+    suite.check(re.search(r"rhz_errors #\(\s*\.Count\(2\)", top),
+                f"{label}: its frames are counted with those of the border")
+
+
 def package(suite, name, device, clock):
     """A network as a package with an engine: simulated free and with stalls, rebuilt from
     its plan, and left out where nobody asks for it or no device can hold it."""
@@ -143,6 +177,12 @@ def package(suite, name, device, clock):
     if free:
         near(suite, label, free)
     weights.simulated(suite, built, label, "--stalls-in", "30", "--stalls-out", "30")
+    if name == "kinds":
+        wrong_programs(suite, built, label)
+        fast = suite.run("compile", model, "--device", device, "--clock-mhz", "211",
+                         "--generators", "engine", "-o", suite.work / "fast.rhz")
+        suite.check(fast.status == 1 and "needs a clock of at most 210 MHz: 5 levels" in fast.err,
+                    f"{label}: no core at 211 MHz", f"{fast.command}: {fast.err}")
     chosen = {option for option in weights.options_of(built)[0].values()}
     suite.check(all(option.startswith("engine/engine?core=") for option in chosen),
                 f"{label}: all operations are the engine's: {chosen}")

@@ -107,7 +107,7 @@ LIBRARIES = {"Dialects": "Dialect", "Marks": "Dialect/Marks", "Num": "Dialect/Nu
 LIBRARY = re.compile(r"rhizome_add_library\((\w+)(.*?)\)\s*$", re.M | re.S)
 
 # Shared with what is built around a design: it is in data/sim.
-INTERFACES = {"rhz_model.h", "rhz_memory.h"}
+INTERFACES = {"rhz_model.h", "rhz_memory.h", "rhz_mistakes.h"}
 
 PAGE = "docs/architecture.md"
 

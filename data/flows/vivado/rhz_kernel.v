@@ -32,7 +32,7 @@ module rhz_kernel (
   //   {{offset}} what {{port}} reads
 {{/memory_ports}}
   // and behind them 32 bits for each stream in: its frames whose TLAST came at
-  // another beat than their last.
+  // another beat than their last, or for which an engine had a wrong program.
 {{> axi_control}}
 {{/has_memory_ports}}
 {{#outputs}}
@@ -333,7 +333,7 @@ endmodule
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
 //   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
 //   0x010 + 12 Ports + 4 k  frames of stream k whose TLAST came at another beat
-//                 than their last
+//                 than their last, or for which an engine had a wrong program
 // A start waits until nothing is on its way to the design, resets it, hands it
 // the addresses and lets it run: it reads its weights, and takes frames when it
 // has them. That the start is done means that it runs; it goes on until the

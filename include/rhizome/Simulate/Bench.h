@@ -26,8 +26,13 @@ int64_t hangLimit(const Plan &plan, int64_t moreCycles = 0);
 /// The ending of the files of frames, which no file of a package has.
 constexpr const char *kBeats = ".beats";
 
-/// The module rhz_tb. Its sources read in<k>.beats, or rhz_tb_in<k>.hex if it
-/// checks; memories memory<k>.beats or rhz_tb_memory<k>.hex.
+/// Whether it carries out a program.
+bool isEngine(const PlannedActor &actor);
+
+/// The module rhz_tb. If it doesn't check, it says "RHZ_ENGINE instance code"
+/// as soon as an engine finds a mistake in its program. Its sources read
+/// in<k>.beats, or rhz_tb_in<k>.hex if it checks; memories memory<k>.beats or
+/// rhz_tb_memory<k>.hex.
 std::string benchText(const PlannedNode &node, const BenchOptions &options);
 /// The files of data/sim that it instantiates.
 std::vector<std::string> benchFiles(const PlannedNode &node);

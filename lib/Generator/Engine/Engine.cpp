@@ -20,6 +20,9 @@ namespace {
 /// the next frame: what the program's cycles leave out.
 constexpr int64_t kAround = 4;
 constexpr int64_t kMiB = 1 << 20;
+/// Levels of logic on the longest path of a core: Yosys maps 16 × 16 with four
+/// (docs/rationale/engine.md), and larger ones may need one more.
+constexpr int64_t kLevels = 5;
 /// MiB of memory that are a core's: few sizes, so that cores of different
 /// networks are the same hardware.
 constexpr int64_t kRooms[] = {1, 4, 16, 64, 256, 1024};
@@ -41,6 +44,13 @@ const std::vector<engine::Core> &cores() {
     return all;
   }();
   return cores;
+}
+
+/// The best clock that these levels allow, in whole MHz.
+double bestClock(const DeviceContext &device) {
+  const CostContext::Delays &delays = device.cost.delays;
+  return std::floor(1000 /
+                    (delays.registerNs + double(kLevels) * delays.levelNs));
 }
 
 /// A core with one port of this memory's width; none if a beat is wider than a
@@ -175,6 +185,11 @@ public:
 
   std::string whyNone(const Region &,
                       const DeviceContext &device) const override {
+    if (const double best = bestClock(device); device.clockMhz > best)
+      return llvm::formatv("needs a clock of at most {0} MHz: {1} levels of "
+                           "logic of {2:F2} ns and a register of {3:F2} ns",
+                           int64_t(best), kLevels, device.cost.delays.levelNs,
+                           device.cost.delays.registerNs);
     for (const Memory &memory : device.memories)
       for (const engine::Core &named : cores())
         if (auto core = coreFor(named, memory.portBitsAt(device.clockMhz))) {
@@ -192,7 +207,7 @@ public:
   leastCycles(ArrayRef<Operation *> ops,
               const DeviceContext &device) const override {
     double products = 0, lanes = 0, array = 0, vector = 0;
-    if (offersOn(device))
+    if (offersOn(device) && device.clockMhz <= bestClock(device))
       for (const engine::Core &core : cores())
         if (lackingFor(unitOf(core, device, device.hasUltra()), device)
                 .empty()) {
@@ -218,7 +233,7 @@ public:
                             ArrayRef<std::optional<BeatFormat>>,
                             const DeviceContext &device) const override {
     std::vector<Offer> made;
-    if (!offersOn(device))
+    if (!offersOn(device) || device.clockMhz > bestClock(device))
       return made;
     struct Question {
       const Memory *memory;
@@ -308,8 +323,8 @@ private:
     unit.set("InBias", from.bias);
     unit.set("OutWidth", offer.outputs[0].width);
     unit.set("OutBias", to.bias);
-    unit.set("inBeats", offer.inputs[0].beats());
-    unit.set("outBeats", offer.outputs[0].beats());
+    unit.set("InBeats", offer.inputs[0].beats());
+    unit.set("OutBeats", offer.outputs[0].beats());
     unit.set("cycles", network.predicted.cycles + kAround);
     unit.set("traffic", reads + writes);
     unit.memories = {{memory.name, MemoryPlace::kAnyBank, ""}};

@@ -26,20 +26,20 @@ public:
                  const std::vector<int> &outputs) const override {
     auto p = actor.as<unit::Engine>();
     const int64_t between =
-        std::max<int64_t>(1, p.cycles - p.inBeats - p.outBeats);
+        std::max<int64_t>(1, p.cycles - p.InBeats - p.OutBeats);
     const int busy = network.addChannel(actor.name + ".busy", 1, 1),
               done = network.addChannel(actor.name + ".done", 1, between);
     std::vector<Phase> takes, gives;
-    if (p.inBeats == 1) {
+    if (p.InBeats == 1) {
       takes.push_back(Phase::of(1, {1}, {1, 1}));
     } else {
       takes.push_back(Phase::of(1, {1}, {1, 0}));
-      if (p.inBeats > 2)
-        takes.push_back(Phase::of(p.inBeats - 2, {1}, {0, 0}));
+      if (p.InBeats > 2)
+        takes.push_back(Phase::of(p.InBeats - 2, {1}, {0, 0}));
       takes.push_back(Phase::of(1, {1}, {0, 1}));
     }
-    if (p.outBeats > 1)
-      gives.push_back({p.outBeats - 1, {1, 1}, {0, 0}, {1}});
+    if (p.OutBeats > 1)
+      gives.push_back({p.OutBeats - 1, {1, 1}, {0, 0}, {1}});
     gives.push_back(Phase::of(1, {1, 1}, {1}));
     network.processes.push_back(
         {actor.name + ".load", takes, 1, {inputs[0]}, {busy, done}});

@@ -79,7 +79,7 @@ module rhz_kernel (
   //   0x010 what m_axi_hbm2_3 reads
   //   0x01c what m_axi_hbm2_17 reads
   // and behind them 32 bits for each stream in: its frames whose TLAST came at
-  // another beat than their last.
+  // another beat than their last, or for which an engine had a wrong program.
   (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi_control AWADDR" *)
   (* X_INTERFACE_PARAMETER = "PROTOCOL AXI4LITE, DATA_WIDTH 32, ADDR_WIDTH 12" *)
   input  wire [11:0] s_axi_control_awaddr,
@@ -314,7 +314,7 @@ endmodule
 //   0x000  bit 0 start, bit 1 done (cleared by reading), bit 2 idle, bit 3 ready
 //   0x010 + 12 n  the address of what port n reads, 64 bits, low half first
 //   0x010 + 12 Ports + 4 k  frames of stream k whose TLAST came at another beat
-//                 than their last
+//                 than their last, or for which an engine had a wrong program
 // A start waits until nothing is on its way to the design, resets it, hands it
 // the addresses and lets it run: it reads its weights, and takes frames when it
 // has them. That the start is done means that it runs; it goes on until the
