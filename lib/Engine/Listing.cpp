@@ -11,13 +11,6 @@ using namespace llvm;
 using namespace rhizome;
 using namespace rhizome::engine;
 
-static int64_t wordsOf(const Access &access) {
-  int64_t words = 1;
-  for (const Loop &loop : access.loops)
-    words *= loop.count;
-  return words;
-}
-
 /// Cycles of an instruction whose unit never waits: a word a cycle.
 static int64_t workOf(const Instruction &instruction, ArrayRef<Access> accesses,
                       const Core &core) {
@@ -29,13 +22,13 @@ static int64_t workOf(const Instruction &instruction, ArrayRef<Access> accesses,
   int64_t most = 0;
   for (const Access &access : accesses)
     if (access.space != Space::Accumulator)
-      most = std::max(most, wordsOf(access));
+      most = std::max(most, access.words());
   return most;
 }
 
 static void addBytes(LayerBytes &bytes, Unit unit, const Access &access,
                      int64_t size) {
-  const int64_t moved = wordsOf(access) * size;
+  const int64_t moved = access.words() * size;
   switch (access.space) {
   case Space::Memory:
     (access.writes           ? bytes.stored

@@ -24,8 +24,6 @@ constexpr double kLeastHope = 0.03, kLeastGain = 0.002;
 /// Of tiles that are smaller so that joined layers fit, the first that are
 /// tried.
 constexpr int64_t kMostRows = 8;
-/// Eighths of a tile's rows.
-constexpr int64_t kAllLanes = 8;
 bool isGoodEnough(const Prediction &predicted) {
   return double(predicted.cycles - predicted.arrayCycles) <
          kGoodEnough * double(predicted.arrayCycles) + kBeginAndEnd;
@@ -168,7 +166,7 @@ private:
     // also as theirs alone.
     const bool isMatrix = network.layers[layer].kind == Layer::Matrix;
     for (const Tiling &tiling : own)
-      if (!isMatrix || tiling.lanes == kAllLanes) {
+      if (!isMatrix || tiling.lanes == kLaneParts) {
         tilings[layer] = tiling;
         tryThis();
       }

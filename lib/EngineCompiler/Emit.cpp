@@ -258,8 +258,7 @@ private:
   /// The array makes the first rows and the lanes the last ones, each in a
   /// bank.
   void splitBlock(size_t block, int64_t word, int64_t end) {
-    constexpr int64_t kParts = 8;
-    const int64_t lanes = (rows * tiling.lanes + kParts / 2) / kParts;
+    const int64_t lanes = (rows * tiling.lanes + kLaneParts / 2) / kLaneParts;
     const int64_t first = bank;
     auto ofRows = [&](int64_t from, int64_t count, int64_t ofBank, auto use) {
       if (count == 0)
@@ -421,6 +420,7 @@ private:
     add(vector);
   }
 
+  /// The steps for words of a block, and for one word.
   void blockSteps(int64_t word, int64_t end) {
     for (int64_t group = 0; word + group < end; ++group)
       steps(word + group, group);

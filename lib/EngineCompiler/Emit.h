@@ -31,11 +31,14 @@ int64_t pixelPitch(int64_t words, llvm::ArrayRef<int64_t> strides,
 int64_t weightWords(const ByteTensor &tensor, bool isTurned, int64_t step,
                     const Core &core);
 
+/// A tile's rows are the lanes' in parts of so many.
+constexpr int64_t kLaneParts = 8;
+
 /// How a layer is cut. Tiles of `rows` × `columns` pixels of the output;
 /// `copies` buffers of what is loaded or stored tile by tile, so that units
 /// need not wait; `blocks` blocks of output channels are stored at a time. Of a
 /// depthwise layer that is `shared`, the lanes do every second block; otherwise
-/// they make `lanes` eighths of a tile's rows, while the array makes the
+/// they make `lanes` of kLaneParts of a tile's rows, while the array makes the
 /// others. What a layer that is `isJoined` does stands between what the layer
 /// before does.
 struct Tiling {

@@ -12,7 +12,8 @@ using namespace rhizome::engine;
 
 namespace {
 /// From the end of an instruction to the first word of one that waits for it,
-/// in cycles, besides the memory's own.
+/// in cycles, besides the memory's own: about what the cycle model says. Only
+/// the order depends on it.
 constexpr int64_t kAfter = 40;
 
 /// A piece, what it uses, and the cycles that its units take for it.
@@ -95,9 +96,9 @@ private:
       } else if (info.unit == Unit::Load) {
         for (const Access &access : made.accesses)
           if (access.space == Space::Memory && !access.writes)
-            made.load += wordsOf(access) * beats;
+            made.load += access.words() * beats;
       } else if (info.unit == Unit::Store) {
-        made.store += wordsOf(made.accesses.back()) * beats;
+        made.store += made.accesses.back().words() * beats;
       }
     }
     // Order alone keeps accumulators and blocks of weights apart.
@@ -105,13 +106,6 @@ private:
       return access.space != Space::Scratch && access.space != Space::Memory;
     });
     return made;
-  }
-
-  static int64_t wordsOf(const Access &access) {
-    int64_t words = 1;
-    for (const Loop &loop : access.loops)
-      words *= loop.count;
-    return words;
   }
 
   void findNeeds(size_t layer) {
@@ -225,12 +219,19 @@ Pieces engine::interleaved(std::vector<Pieces> layers, const Core &core,
   return Scheduler(std::move(layers), core, memory).run();
 }
 
-/// Both banks of a piece change places.
+/// Its accumulators are those of the other bank.
+template <typename T> static void swapBank(Instruction &instruction) {
+  auto fields = instruction.as<T>();
+  fields.bank ^= 1;
+  instruction.values = fields.values();
+}
+
 static void swapBanks(Piece &piece) {
   for (Instruction &instruction : piece.instructions)
-    for (auto [i, field] : enumerate(infoOf(instruction.opcode).fields))
-      if (StringRef(field.name) == "bank")
-        instruction.values[i] ^= 1;
+    if (instruction.opcode == Opcode::Matrix)
+      swapBank<isa::Matrix>(instruction);
+    else if (instruction.opcode == Opcode::Vector)
+      swapBank<isa::Vector>(instruction);
 }
 
 void engine::alternateBanks(Pieces &pieces, int64_t &bank) {

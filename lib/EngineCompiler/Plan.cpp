@@ -259,7 +259,7 @@ bool Plan::place(const std::vector<bool> &inside, ArrayRef<Tiling> tilings) {
   return true;
 }
 
-std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
+std::vector<Tiling> Plan::tilings(size_t number) const {
   const Layer &layer = network.layers[number];
   const osa::Window &w = layer.window;
   const bool hasSums = layer.kind == Layer::Matrix || layer.kind == Layer::Dot;
@@ -311,14 +311,12 @@ std::vector<Tiling> Plan::tilings(size_t number, bool smallest) const {
       if (const int64_t rows = int64_t(divideCeil(w.outHeight, n));
           sizes.empty() || rows != sizes.back())
         sizes.push_back(rows);
-    if (smallest)
-      std::reverse(sizes.begin(), sizes.end());
     size_t found = 0;
     for (int64_t rows : sizes) {
       bool fitsAny = add({rows, columns});
       if (canShare && blocks > 1)
         fitsAny |= add({rows, columns, 2, 1, /*isShared=*/true});
-      for (int64_t lanes : {8, 6, 5, 4})
+      for (int64_t lanes : {kLaneParts, int64_t(6), int64_t(5), int64_t(4)})
         if (canShare)
           fitsAny |= add({rows, columns, 2, 1, false, false, lanes});
       found += fitsAny;

@@ -37,9 +37,9 @@ public:
   Span groupOf(size_t layer) const { return groups[layer]; }
   const Surface &places() const { return surface; }
 
-  /// Some ways to cut a layer that fit alone, those with the fewest tiles or
-  /// those with the most first.
-  std::vector<Tiling> tilings(size_t layer, bool smallest = false) const;
+  /// Some ways to cut a layer that fit alone, those with the fewest tiles
+  /// first.
+  std::vector<Tiling> tilings(size_t layer) const;
 
   /// Whether a layer's buffers fit besides those of the layers before with
   /// which it is joined.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs a case on rhz_engine: a program on memories of before, which must be the
-// memories of after, byte by byte, and a stream in that must give the stream
-// out. Memories and streams pause at random, by seed. They are as hard on the
-// core as AXI4 allows: a read sees what is there when it is asked for, a write
-// is there from its answer on. Prints a line of JSON: cycles, and of each unit
-// in how many it ran and in how many it waited for others.
+// memories of after, byte by byte, and a stream in that must give the stream out.
+// Memories and streams pause at random, by seed. They are as hard on the core as AXI4
+// allows: a read sees what is there when it is asked for, a write is there from its
+// answer on. Prints a line of JSON: cycles, and of each unit in how many it ran and in
+// how many it waited for others.
 //   sim FOLDER SEED STALLS LATENCY [ERROR]
-// STALLS are percent of cycles, LATENCY the least of a memory. With ERROR the
-// core must say so, and only the files of after that there are count. The
-// core's IN, PORTS and PORT_BITS are defined.
+// STALLS are percent of cycles, LATENCY the least of a memory. With ERROR the core must
+// say so, and only the files of after that there are count.
+// The core's IN, PORTS and PORT_BITS are defined.
 #include "Vrhz_engine.h"
 #include "verilated.h"
 #include <cstdio>
@@ -159,9 +159,9 @@ std::string difference(const std::string &name, const Bytes &is,
   for (size_t i = 0; i < expected.size(); ++i)
     if (i >= is.size() || is[i] != expected[i])
       return name + " byte " + std::to_string(i) + " (word " +
-             std::to_string(i / IN) +
-             "): " + (i < is.size() ? std::to_string(is[i]) : "nothing") +
-             " and not " + std::to_string(expected[i]);
+             std::to_string(i / IN) + "): " +
+             (i < is.size() ? std::to_string(is[i]) : "nothing") + " and not " +
+             std::to_string(expected[i]);
   if (is.size() > expected.size())
     return name + " is too long";
   return "";
@@ -206,8 +206,7 @@ int main(int argc, char **argv) {
   std::memset(&top.limit_i, 0, sizeof top.limit_i);
   auto put = [](auto &signal, size_t from, size_t width, uint64_t value) {
     for (size_t i = 0; i < width; ++i)
-      *at(signal, (from + i) / 8) |=
-          uint8_t((value >> i & 1) << (from + i) % 8);
+      *at(signal, (from + i) / 8) |= uint8_t((value >> i & 1) << (from + i) % 8);
   };
   for (unsigned p = 0; p < PORTS; ++p) {
     put(top.base_i, 52 * p, 52, memories[p].base() / kPage);
@@ -233,7 +232,8 @@ int main(int argc, char **argv) {
       offers = taken < input.size() && !stalled();
     top.s_axis_tvalid = offers;
     for (size_t i = 0; i < IN; ++i)
-      *at(top.s_axis_tdata, i) = offers ? input[taken + i] : uint8_t(random_());
+      *at(top.s_axis_tdata, i) =
+          offers ? input[taken + i] : uint8_t(random_());
     top.m_axis_tready = !stalled();
     top.eval();
     bool moves = false;
@@ -287,8 +287,7 @@ int main(int argc, char **argv) {
   compare("stream_out.bin", output, output.size());
   if (!failed && !isWrong && taken != input.size())
     fail("of the stream in, " + std::to_string(taken) + " bytes are taken");
-  std::printf("{\"cycles\": %llu, \"runs\": [",
-              (unsigned long long)(now - started));
+  std::printf("{\"cycles\": %llu, \"runs\": [", (unsigned long long)(now - started));
   for (unsigned u = 0; u < 5; ++u)
     std::printf("%s%llu", u ? ", " : "", (unsigned long long)runs[u]);
   std::printf("], \"waits\": [");

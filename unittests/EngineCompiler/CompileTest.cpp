@@ -135,4 +135,49 @@ TEST_F(CompileTest, ThresholdsAreTheInterpreters) {
             base, step);
       });
 }
+
+/// A block of MobileNet-V2: what expands it and its depthwise part are joined,
+/// instructions of both take turns, and the bytes are the same.
+TEST_F(CompileTest, JoinedLayersAreFaster) {
+  auto core = loadCore("core16x16");
+  ASSERT_TRUE(bool(core));
+  NetworkBuilder b(context, 11);
+  const auto bytes = num::IntType::getFull(&context, true, 8);
+  b.begin({1, 14, 14, 96}, bytes);
+  NetworkBuilder::Conv conv;
+  conv.out = 576;
+  b.conv("expand", conv);
+  b.requantize("expandq", bytes, true, false);
+  conv.groups = 576;
+  conv.kh = conv.kw = 3;
+  for (int64_t &pad : conv.pads)
+    pad = 1;
+  b.conv("depthwise", conv);
+  b.requantize("depthwiseq", bytes, true, false);
+  conv = {};
+  conv.out = 96;
+  b.conv("project", conv);
+  b.requantize("projectq", bytes, true, false);
+  mlir::func::FuncOp network = b.end();
+
+  CompileOptions options;
+  EXPECT_TRUE(check(network, *core, 1, options).empty());
+  std::vector<EngineRefusal> refusals;
+  auto joined = compileForCore(network, *core, refusals, options);
+  options.joins = false;
+  auto apart = compileForCore(network, *core, refusals, options);
+  ASSERT_TRUE(joined && apart);
+  EXPECT_LT(double(joined->predicted.cycles),
+            0.95 * double(apart->predicted.cycles));
+  // How often the lanes go from one layer to another one.
+  auto changes = [](const CompiledNetwork &compiled) {
+    size_t count = 0, last = 0;
+    for (const Listing::Line &line : compiled.listing.lines)
+      if (line.opcode == Opcode::Vector)
+        count += std::exchange(last, line.layer) != line.layer;
+    return count;
+  };
+  EXPECT_GT(changes(*joined), 20u);
+  EXPECT_LT(changes(*apart), 4u);
+}
 } // namespace

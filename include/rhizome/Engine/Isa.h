@@ -83,6 +83,14 @@ struct Access {
   int64_t first; ///< word
   llvm::SmallVector<Loop, 5> loops;
 
+  /// How many words it uses, each as often as it does.
+  int64_t words() const {
+    int64_t words = 1;
+    for (const Loop &loop : loops)
+      words *= loop.count;
+    return words;
+  }
+
   /// Its last word, if the numbers are in their fields' bounds.
   int64_t last() const {
     int64_t word = first;
