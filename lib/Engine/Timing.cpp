@@ -25,6 +25,7 @@ constexpr int64_t kPlaces = 128;     // words that a reader asks for ahead
 constexpr int64_t kFetchPlaces = 16; // instructions read ahead
 constexpr int64_t kFetchBurst = 8;   // instructions
 constexpr int64_t kPortBursts = 8;   // bursts of a port on their way
+constexpr int64_t kWritten = 64;     // beats that wait in a memory
 constexpr size_t kFlight = 8;        // instructions of a unit that have begun
 // From one thing to the next, in cycles.
 constexpr int64_t kStart = 8;     // a frame's start, the request of the head
@@ -287,15 +288,26 @@ private:
 
   //===-- Ports ---------------------------------------------------------===//
 
+  /// A burst of an instruction that writes; the memory gets it with its last
+  /// beat.
+  struct Written {
+    double time;
+    int64_t first, words;
+    size_t number;
+    bool isLast;
+  };
   enum Client : unsigned { LoadClient, WeightsClient, FetchClient, kClients };
   struct Port {
     std::deque<int64_t> flight; ///< ends of bursts
     int64_t nextGrant = 0;
     double busFree = 0, readFree = 0, writeFree = 0;
     unsigned turn = 0;
-    int64_t next = -1; ///< the word behind the last burst
-    /// Written bursts that the bus has not met yet: their times, and cycles.
-    std::deque<std::pair<double, double>> written;
+    int64_t next = -1;  ///< the word behind the last burst
+    bool wrote = false; ///< the last burst
+    /// Written bursts that wait for the memory, which has those of both
+    /// directions in the order in which it gets them.
+    std::deque<Written> written;
+    int64_t beatsWritten = 0; ///< of these
   };
 
   /// Of words in the memory, and at a port.
@@ -311,6 +323,9 @@ private:
       Port &port = ports[p];
       while (!port.flight.empty() && port.flight.front() <= now)
         port.flight.pop_front();
+      serveWrites(port, double(now));
+      if (!port.written.empty())
+        later(int64_t(std::ceil(port.written.front().time)));
       if (port.nextGrant > now) {
         later(port.nextGrant);
         continue;
@@ -343,22 +358,39 @@ private:
     }
   }
 
-  void grant(Port &port, unsigned p, unsigned client, int64_t first,
-             int64_t words) {
-    const double asked = double(now + kAsk + memory.latency);
-    // What was written before has the bus first.
-    while (!port.written.empty() &&
-           port.written.front().first <= std::max(port.busFree, asked)) {
-      auto [time, cycles] = port.written.front();
-      port.written.pop_front();
-      port.busFree =
-          std::max(port.busFree + double(memory.turn), time) + cycles;
-      port.next = -1;
-    }
-    const double from = std::max(
-        port.busFree + double(first == port.next ? 0 : memory.turn), asked);
+  /// Has the memory carry out a burst, at `time` at the earliest; when it
+  /// begins.
+  double serve(Port &port, double time, int64_t first, int64_t words,
+               bool writes) {
+    const bool turns = first != port.next || writes != port.wrote;
+    const double from =
+        std::max(port.busFree + double(turns ? memory.turn : 0), time);
     port.busFree = from + cyclesOf(words);
     port.next = first + words;
+    port.wrote = writes;
+    return from;
+  }
+
+  /// The memory carries out what it gets until then.
+  void serveWrites(Port &port, double until) {
+    while (!port.written.empty() && port.written.front().time <= until) {
+      const Written burst = port.written.front();
+      port.written.pop_front();
+      port.beatsWritten -= burst.words * beats;
+      serve(port, burst.time + double(memory.answer), burst.first, burst.words,
+            /*writes=*/true);
+      if (burst.isLast)
+        endsAt(Unit::Store, burst.number,
+               int64_t(std::ceil(port.busFree)) + kAnswer, Cause::Memory);
+      moved = true;
+    }
+  }
+
+  void grant(Port &port, unsigned p, unsigned client, int64_t first,
+             int64_t words) {
+    serveWrites(port, double(now + kAsk));
+    const double from = serve(port, double(now + kAsk + memory.latency), first,
+                              words, /*writes=*/false);
     const double comes = std::max(from, port.readFree);
     port.readFree = std::max(port.busFree, comes + portCyclesOf(words));
     const auto begin = int64_t(std::ceil(comes)),
@@ -415,10 +447,7 @@ private:
       const auto accesses = accessesOf(*number);
       int64_t comes = 0, writes = 0;
       for (const Access &access : accesses) {
-        int64_t words = 1;
-        for (const Loop &loop : access.loops)
-          words *= loop.count;
-        (access.writes ? writes : comes) += words;
+        (access.writes ? writes : comes) += access.words();
       }
       UnitState &unit = units[unsigned(Unit::Load)];
       unit.free = now + 1;
@@ -601,34 +630,65 @@ private:
 
   //===-- Store ---------------------------------------------------------===//
 
+  /// The instruction of which bursts are being formed.
+  struct Storing {
+    size_t number;
+    unsigned port;
+    std::vector<Burst> bursts;
+    size_t formed = 0;
+    int64_t time; ///< when the last one of these was
+  };
+
   void stepStore() {
+    if (!storing)
+      beginStore();
+    while (storing) {
+      Port &port = ports[storing->port];
+      const auto [first, words] = storing->bursts[storing->formed];
+      const int64_t time = std::max(
+          storing->time + words, int64_t(port.writeFree) - 2 * kBurst * beats);
+      // So many beats wait for the memory.
+      if (port.beatsWritten > kWritten + memory.answer)
+        return;
+      if (time > now)
+        return later(time);
+      storing->time = time;
+      const bool isLast = ++storing->formed == storing->bursts.size();
+      const double from = std::max(port.writeFree, double(time + kSend));
+      made.writtenWords[storing->port] += words;
+      if (memory.isShared) {
+        port.writeFree = from + double(words * beats);
+        port.beatsWritten += words * beats;
+        port.written.push_back(
+            {port.writeFree, first, words, storing->number, isLast});
+        later(int64_t(std::ceil(port.writeFree)));
+      } else {
+        port.writeFree = from + portCyclesOf(words);
+        if (isLast)
+          endsAt(Unit::Store, storing->number,
+                 int64_t(std::ceil(port.writeFree)) + memory.answer + kAnswer,
+                 Cause::Memory);
+      }
+      moved = true;
+      if (isLast) {
+        units[unsigned(Unit::Store)].free = time;
+        storing.reset();
+      }
+    }
+  }
+
+  void beginStore() {
     auto number = begin(Unit::Store);
     if (!number)
       return;
-    UnitState &unit = units[unsigned(Unit::Store)];
-    const auto accesses = accessesOf(*number);
-    const Access &to = accesses.back();
-    int64_t time = now + kForm, end = time;
-    if (to.space != engine::Space::Memory) {
-      int64_t words = 1;
-      for (const Loop &loop : to.loops)
-        words *= loop.count;
-      unit.free = time + words;
-      return endsAt(Unit::Store, *number, time + words + kSend, Cause::Stream);
+    const Access to = accessesOf(*number).back();
+    const int64_t time = now + kForm;
+    if (to.space == engine::Space::Memory) {
+      storing = Storing{*number, unsigned(to.bank), burstsOf(to), 0, time};
+      return;
     }
-    Port &port = ports[size_t(to.bank)];
-    for (auto [first, words] : burstsOf(to)) {
-      time =
-          std::max(time + words, int64_t(port.writeFree) - 2 * kBurst * beats);
-      const double from = std::max(port.writeFree, double(time + kSend));
-      port.writeFree = from + portCyclesOf(words);
-      if (memory.isShared)
-        port.written.emplace_back(from, cyclesOf(words) + double(memory.turn));
-      made.writtenWords[size_t(to.bank)] += words;
-      end = int64_t(std::ceil(port.writeFree)) + memory.answer + kAnswer;
-    }
-    unit.free = time;
-    endsAt(Unit::Store, *number, end, Cause::Memory);
+    units[unsigned(Unit::Store)].free = time + to.words();
+    endsAt(Unit::Store, *number, time + to.words() + kSend, Cause::Stream);
   }
 
   struct Free {
@@ -671,6 +731,7 @@ private:
   size_t taken = 0;
   int64_t lastTaken = -kNever / 2;
 
+  std::optional<Storing> storing;
   std::optional<Running> matrix;
   int64_t array = 0;      ///< when it is free
   int64_t matrixAsks = 0; ///< until when the unit asks for words
