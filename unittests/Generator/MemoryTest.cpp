@@ -256,7 +256,7 @@ Case randomCase(uint64_t seed) {
   return c;
 }
 
-/// Three of them by default; RHIZOME_MEMORY_DESIGNS requests all, plus that
+/// Four of them by default; RHIZOME_MEMORY_DESIGNS requests all, plus that
 /// many random ones.
 std::vector<Case> cases() {
   std::vector<Case> all = {{.name = "MemoryBound", .bytesPerS = 500000000},
@@ -266,6 +266,10 @@ std::vector<Case> cases() {
                             .turnaroundNs = 30,
                             .refreshEveryNs = 3900,
                             .refreshNs = 350},
+                           {.name = "BanksFasterThanTheirPorts",
+                            .readers = 2,
+                            .bytesPerS = 4800000000,
+                            .turnaroundNs = 30},
                            {.name = "OwnUnitAndAReader",
                             .readers = 2,
                             .ownUnit = true,
