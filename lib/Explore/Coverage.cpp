@@ -63,7 +63,10 @@ Refusals coverage(func::FuncOp network, const Cluster &cluster) {
   Refusals refusals;
   for (Operation *op : open)
     refusals.push_back({osa::nodeName(op), op->getName().getStringRef().str(),
-                        reasons[op], ""});
+                        reasons[op],
+                        named.empty() ? ""
+                                      : "leave out --generators, or name more "
+                                        "of them"});
   return refusals;
 }
 } // namespace rhizome::explore

@@ -270,6 +270,8 @@ CASES = {
     "pairs": [
         "explore {tiny} --border wide --board icebreaker",
         "explore {tiny} --device xczu3eg --board kv260",
+        "explore {tiny} --device lfe5u-45f --generators engine",
+        "explore {tiny} --device xc7z020 --clock-mhz 300 --generators engine",
         "explore {float} --calibration {images} --number-format 'fixed<4,4>'",
         "explore {float} --calibration-frames 3",
         "explore {float} --number-format 'fixed<4,4>' --bits 4",

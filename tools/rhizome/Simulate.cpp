@@ -324,8 +324,9 @@ void cli::addSimulate(CLI::App &app, Run &run) {
       refuseKernelOptions(*command);
       const bool isCluster = options->request.level == Level::Cluster;
       if (!isCluster && options->request.level != Level::Rtl)
-        throw CLI::ValidationError("--level", "of a kernel's package there are "
-                                              "only rtl and cluster");
+        throw CLI::ValidationError("--level", "a kernel's package has no such "
+                                              "level; leave it out, or "
+                                              "choose rtl or cluster");
       checkLevelOptions(*command, options->request.level);
       HardwareRunRequest kernel;
       if (isCluster) {
