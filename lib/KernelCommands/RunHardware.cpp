@@ -42,11 +42,10 @@ static llvm::Error checkDriver(const Plan &plan, DriverKind kind) {
     return usage("the package has no links; remedy: compile it with --cluster, "
                  "or choose --driver cpu, simulation, opencl or null");
   default:
-    return usage(
-        "a kernel's package has no such driver; remedy: choose "
-        "--driver cpu, simulation, opencl or null, of a cluster udp or "
-        "mpi too; on an FPGA, run the host program in the package's "
-        "host/");
+    return usage("a kernel's package has the drivers cpu, simulation, opencl "
+                 "and null, that of a cluster udp and mpi too; remedy: choose "
+                 "--driver cpu, or on an FPGA run the host program in the "
+                 "package's host/");
   }
 }
 
