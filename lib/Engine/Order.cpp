@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs of words, the last accessors of each, and vector clocks.
 #include "Order.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
@@ -72,17 +73,37 @@ void Accessors::add(size_t number, Unit unit, ArrayRef<Access> accesses,
     else
       cell.readers[unsigned(unit)] = number;
   };
+  // What cells of the scratchpad become by an access; the last one, and all.
+  std::pair<uint32_t, uint32_t> last;
+  DenseMap<uint32_t, uint32_t> become;
+  auto after = [&](const Access &access, uint32_t before) {
+    if (last.first == before && !become.empty())
+      return last.second;
+    auto [it, isNew] = become.try_emplace(access.writes ? 0 : before, before);
+    if (isNew) {
+      Cell cell = cells[before];
+      note(access, cell);
+      if (cell != cells[before]) {
+        it->second = uint32_t(cells.size());
+        cells.push_back(cell);
+      }
+    }
+    last = {before, it->second};
+    return it->second;
+  };
   auto visitScratch = [&](const Access &access, Run run) {
     if (size_t(run.end) > scratch.size())
       scratch.resize(size_t(run.end));
-    for (int64_t word = run.first; word < run.end;) {
-      const Cell cell = scratch[size_t(word)];
-      int64_t end = word + 1;
-      while (end < run.end && scratch[size_t(end)] == cell)
-        ++end;
-      check(access, {word, end}, cell);
-      for (; word < end; ++word)
-        note(access, scratch[size_t(word)]);
+    for (auto word = scratch.begin() + run.first,
+              last = scratch.begin() + run.end;
+         word != last;) {
+      const uint32_t before = *word;
+      const auto end = std::find_if(
+          word, last, [&](uint32_t cell) { return cell != before; });
+      check(access, {word - scratch.begin(), end - scratch.begin()},
+            cells[before]);
+      std::fill(word, end, after(access, before));
+      word = end;
     }
   };
   auto visit = [&](const Access &access, Run run) {
@@ -118,6 +139,7 @@ void Accessors::add(size_t number, Unit unit, ArrayRef<Access> accesses,
           visit(access, {0, 1});
         continue;
       }
+      become.clear();
       for (Run run : runsOf(access))
         visit(access, run);
     }

@@ -61,8 +61,10 @@ private:
   /// By their first words; each reaches to the next.
   using Cells = std::map<int64_t, Cell>;
   std::map<std::pair<Space, int64_t>, Cells> spaces;
-  /// Of the scratchpad, one a word: its accesses are scattered.
-  std::vector<Cell> scratch;
+  /// Of the scratchpad, whose accesses are scattered, the number of each word's
+  /// cell: quick to compare and to change.
+  std::vector<uint32_t> scratch;
+  std::vector<Cell> cells = {{}};
 };
 
 /// The tokens that wait between units while a program runs.

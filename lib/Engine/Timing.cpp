@@ -20,7 +20,6 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // What rhz_engine has, whatever the core.
-constexpr int64_t kBurst = 16;       // words
 constexpr int64_t kPlaces = 128;     // words that a reader asks for ahead
 constexpr int64_t kFetchPlaces = 16; // instructions read ahead
 constexpr int64_t kFetchBurst = 8;   // instructions
@@ -766,6 +765,25 @@ int64_t engine::vectorCycles(const isa::Vector &f) {
     return taps * (pixels + kHeldGap);
   default: // a byte of the table a cycle
     return 256 + pixels;
+  }
+}
+
+std::array<int64_t, 3> engine::paceOf(const Instruction &instruction) {
+  switch (instruction.opcode) {
+  case Opcode::Weights: {
+    const auto f = instruction.as<isa::Weights>();
+    return {f.blocks, f.four, f.turned};
+  }
+  case Opcode::Matrix: {
+    const auto f = instruction.as<isa::Matrix>();
+    return {f.taps2 * f.taps1 * f.taps0, f.rows, f.columns};
+  }
+  case Opcode::Vector: {
+    const auto f = instruction.as<isa::Vector>();
+    return {vectorCycles(f), f.operation == isa::Vector::Maximum};
+  }
+  default:
+    return {};
   }
 }
 

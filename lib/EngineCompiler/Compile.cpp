@@ -2,9 +2,11 @@
 // The search: how layers are cut and which tensors stay in the scratchpad, by
 // the predicted cycles of the programs that they give.
 #include "rhizome/EngineCompiler/Compile.h"
+#include "Alike.h"
 #include "Plan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace llvm;
 using namespace rhizome;
@@ -59,9 +61,17 @@ public:
   }
 
 private:
-  Prediction predicted(size_t first, size_t last) const {
-    return predict(plan.part(first, last, tilings).program, core,
-                   options.memory);
+  /// How long a part takes; without what is known of its instructions alone.
+  const Prediction &predicted(size_t first, size_t last) {
+    Part part = plan.unfinished(first, last, tilings);
+    auto [known, isNew] =
+        predictions.try_emplace(likenessOf(part.program.instructions, core));
+    if (isNew) {
+      plan.finish(part);
+      known->second = predict(part.program, core, options.memory);
+      known->second.spans.clear();
+    }
+    return known->second;
   }
 
   /// The tiles with which a layer alone is fastest; false if none fit.
@@ -281,6 +291,7 @@ private:
   Plan plan;
   std::vector<bool> isInside;
   std::vector<Tiling> tilings;
+  std::map<Likeness, Prediction> predictions;
 };
 } // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Weights as blocks of the array, constants as words of the lanes.
 #include "Image.h"
+#include "rhizome/Engine/Timing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
@@ -175,6 +176,8 @@ private:
   }
 
   void lanes(const Layer &layer, const ByteTensor &output, LayerImage &made) {
+    // Where a burst begins.
+    image.constants.resize(alignTo(image.constants.size(), kBurst * in));
     made.constants = int64_t(image.constants.size()) / in;
     std::vector<int8_t> all;
     std::map<std::vector<int8_t>, int64_t> known;

@@ -12,7 +12,7 @@ using namespace rhizome::engine;
 
 /// Tensors and segments begin where bursts do, the program and what is working
 /// space where pages do.
-static constexpr int64_t kAlign = 16, kPageBytes = 4096;
+static constexpr int64_t kAlign = kBurst, kPageBytes = 4096;
 /// Most rows and columns of a tile.
 static constexpr int64_t kMostPixels = 1023;
 /// Sizes of tiles that are compared.
@@ -390,12 +390,6 @@ void Plan::finish(Part &part) const {
   all.emplace_back(isa::End{});
   addTokens(part.program, core);
   seal(part.program, core);
-}
-
-Part Plan::part(size_t first, size_t last, ArrayRef<Tiling> tilings) const {
-  Part made = unfinished(first, last, tilings);
-  finish(made);
-  return made;
 }
 
 /// Words of a program with its head.

@@ -47,8 +47,11 @@ public:
     return buffers(layer, tilings).has_value();
   }
 
-  /// Layers `first` … `last` as a program with tokens.
-  Part part(size_t first, size_t last, llvm::ArrayRef<Tiling> tilings) const;
+  /// Layers `first` … `last` as instructions without tokens, and with these as
+  /// a program.
+  Part unfinished(size_t first, size_t last,
+                  llvm::ArrayRef<Tiling> tilings) const;
+  void finish(Part &part) const;
   /// All of them; between streams, if those are asked for, with layers 0 and
   /// n + 1 for the instructions that take inputs and give outputs.
   Part whole(llvm::ArrayRef<Tiling> tilings) const;
@@ -78,9 +81,6 @@ private:
                               const Tiling &tiling) const;
   std::optional<Buffers> buffers(size_t layer,
                                  llvm::ArrayRef<Tiling> tilings) const;
-  Part unfinished(size_t first, size_t last,
-                  llvm::ArrayRef<Tiling> tilings) const;
-  void finish(Part &part) const;
   std::vector<Instruction> streamed(llvm::ArrayRef<int> tensors,
                                     bool enters) const;
   int64_t streamWords(llvm::ArrayRef<int> tensors) const;

@@ -199,8 +199,8 @@ public:
   Lacking lackingAt(double promise) {
     return lackingBy(sharing.limitBelow(promise));
   }
-  FailureOr<Result> run() {
-    auto result = sharing.run();
+  FailureOr<Result> run(double below = INFINITY) {
+    auto result = sharing.run(below);
     if (succeeded(result)) {
       result->lutsOfABlock = prices.lutsOfABlock;
       result->residents = prices.residents;
@@ -247,9 +247,10 @@ private:
   std::vector<std::pair<double, MemoryPrices>> promising;
   std::unique_ptr<Attempt> most; ///< the one that promises most
   double least = INFINITY;       ///< its seconds, or those of the best
-  bool hasBound = false;         ///< only less than at the beginning is of use
-  double fewest = INFINITY;      ///< then: seconds that no plan falls below
-  Lacking lacking;               ///< of the same
+  bool hasBound = false;         ///< only less than this is of use:
+  double below = INFINITY;
+  double fewest = INFINITY; ///< then: seconds that no plan falls below
+  Lacking lacking;          ///< of the same
 
   Spent spent;
 
@@ -289,9 +290,14 @@ private:
 
 /// Takes a plan if it is better.
 LogicalResult Pricing::build(Attempt &attempt) {
-  auto other = attempt.run();
+  const double most = best && best->fits ? best->seconds : below;
+  auto other = attempt.run(most * (1 - 1e-6));
   if (failed(other))
     return failure();
+  if (other->nodes.empty() && other->refused.empty()) {
+    fewest = std::min(fewest, attempt.bound());
+    return success();
+  }
   if (best && !(other->fits && isBetter(*other, *best, goal))) {
     erase(*other);
     return success();
@@ -323,7 +329,7 @@ FailureOr<bool> Pricing::consider(const MemoryPrices &prices) {
   }
   if (failed(build(*tried)))
     return failure();
-  if (!best->fits || pricesOf(*best) != prices)
+  if (!best || !best->fits || pricesOf(*best) != prices)
     return false;
   lacking = best->meetsGoal && !isOpen() ? Lacking{} : lackingBy(best->limit);
   return true;
@@ -398,7 +404,7 @@ FailureOr<std::optional<Result>> Pricing::withAnyHome(const MemoryPrices &usual,
   promise = tried->promise(least);
   if (promise >= least)
     return std::optional<Result>();
-  auto result = tried->run();
+  auto result = tried->run(least);
   if (failed(result))
     return failure();
   return std::optional(std::move(*result));
@@ -458,13 +464,8 @@ FailureOr<Result> Pricing::search(MemoryPrices prices) {
   }
   if (failed(buildPromising()))
     return failure();
-  if (!best && hasBound) {
-    Result none;
-    none.fits = none.meetsGoal = false;
-    none.seconds = INFINITY;
-    none.bound = fewest;
-    return none;
-  }
+  if (!best && hasBound)
+    return noResult(fewest);
   if (!best)
     return attempt(usual)->run();
   return std::move(*best);
@@ -507,7 +508,7 @@ LogicalResult Pricing::batch(Result &result) {
       tried = attempt(prices);
     }
   }
-  auto other = tried->run();
+  auto other = tried->run(result.seconds * (1 - 1e-6));
   if (failed(other))
     return failure();
   keepBetter(result, std::move(*other), goal);
@@ -533,7 +534,7 @@ FailureOr<Result> Pricing::run(double below) {
 }
 
 FailureOr<Result> Pricing::plan(double below) {
-  least = below;
+  least = this->below = below;
   hasBound = !std::isinf(below);
   const MemoryPrices prices = pricesFor(network, cluster, steering);
   if (steering.lutsOfABlock > 0)

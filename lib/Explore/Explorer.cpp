@@ -21,6 +21,14 @@ int64_t Result::devices() const {
   return n;
 }
 
+Result noResult(double bound) {
+  Result none;
+  none.fits = none.meetsGoal = false;
+  none.seconds = INFINITY;
+  none.bound = bound;
+  return none;
+}
+
 std::optional<Proposal> Explorer::fastest(const Limits &limits) {
   bool isPlain = limits.share == 1 && limits.least == 0 && limits.errorBars &&
                  limits.maxNodes >= int64_t(problem().places.size());
@@ -245,6 +253,13 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     }
     if (!proposal)
       break;
+    // What was learned only makes promises worse.
+    if (proposal->solution.seconds >= below) {
+      if (last)
+        erase(last->result);
+      isBeaten = true;
+      return std::optional<Built>();
+    }
     const bool waits =
         last && llvm::any_of(last->result.nodes,
                              [](const NodeResult &node) { return node.waits; });
@@ -310,6 +325,8 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
     auto built = settle([&](const Limits &l) { return fastest(l); }, limits);
     if (failed(built))
       return failure();
+    if (isBeaten)
+      return noResult();
     if (!*built)
       continue;
     auto &[proposal, result, holds, isSized, firings] = **built;
@@ -322,7 +339,7 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       auto other = realizeFastest(fewer, taken);
       if (failed(other))
         return failure();
-      if (other->meetsGoal) {
+      if (other->meetsGoal || isBeaten) {
         erase(result);
         return other;
       }
@@ -654,7 +671,7 @@ void Explorer::addOthers(Result &result) {
     posed.addOffers(node, result);
 }
 
-FailureOr<Result> Explorer::run(const Goal &goal) {
+FailureOr<Result> Explorer::run(const Goal &goal, double below) {
   if (!posed.menu.refused().empty()) {
     Result refused;
     refused.refused = posed.menu.refused();
@@ -673,8 +690,12 @@ FailureOr<Result> Explorer::run(const Goal &goal) {
     if (goal.kind == Goal::Kind::MinNodes)
       if (auto smallest = within(INFINITY, limits))
         limits.maxNodes = smallest->solution.nodes();
+    if (goal.kind == Goal::Kind::MaxThroughput)
+      this->below = below;
     std::optional<Proposal> taken;
     result = realizeFastest(limits, taken);
+    if (isBeaten)
+      return result;
     if (succeeded(result) && result->seconds > goal.mostSeconds() * (1 + 1e-9))
       result->meetsGoal = false;
   }

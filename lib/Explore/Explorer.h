@@ -19,6 +19,10 @@ struct Spent {
   std::shared_ptr<Layouts> layouts = std::make_shared<Layouts>();
 };
 
+/// That there is no plan of use: a result without nodes. No plan takes fewer
+/// seconds per frame than `bound`.
+Result noResult(double bound = INFINITY);
+
 class Explorer {
 public:
   Explorer(mlir::func::FuncOp network, const Cluster &cluster,
@@ -45,7 +49,9 @@ public:
   bool isRefused() const { return !posed.menu.refused().empty(); }
   /// Why the solver finds no plan that takes less than that many seconds.
   Limit limitBelow(double seconds) { return limitAt(seconds * (1 - 1e-9), {}); }
-  mlir::FailureOr<Result> run(const Goal &goal);
+  /// The best plan. For a rate, only one that takes fewer seconds per frame
+  /// than `below` is of use: a result without nodes says that there is none.
+  mlir::FailureOr<Result> run(const Goal &goal, double below = INFINITY);
   const Problem &problem() const { return posed.problems[0]; }
   /// The network's operation for a stage of that problem.
   mlir::Operation *operation(int stage) const {
@@ -58,6 +64,8 @@ private:
                                     ///< learned
   bool isSolved = false;
   bool buildsNearest = false; ///< see Goal
+  double below = INFINITY;    ///< only less is of use
+  bool isBeaten = false;      ///< and nothing less is promised any more
   Spent &spentInAll;
 
   /// The best among all orders.
@@ -80,7 +88,7 @@ private:
   bool isTimed(const Built &built) const;
   using Propose = llvm::function_ref<std::optional<Proposal>(const Limits &)>;
   /// Builds proposals; if one exceeds a budget, records that and asks
-  /// again. None if nothing was proposed.
+  /// again. None if nothing was proposed, or nothing of use.
   mlir::FailureOr<std::optional<Built>> settle(Propose propose, Limits &limits);
 
   /// `taken` is what the result was built from, if it meets its goal.

@@ -297,16 +297,16 @@ Limit Sharing::limitBelow(double seconds) {
   return (chosen ? *chosen->explorer : whole()).limitBelow(seconds);
 }
 
-FailureOr<Result> Sharing::run() {
+FailureOr<Result> Sharing::run(double below) {
   choose();
-  auto result = chosen->explorer->run(goal);
+  auto result = chosen->explorer->run(goal, below);
   if (failed(result) || chosen->parts.empty())
     return result;
   result->splits = splitsOf(chosen->parts);
   if (result->meetsGoal && result->fits)
     return result;
   // The built plan was worse than predicted.
-  auto whole = variant({})->explorer->run(goal);
+  auto whole = variant({})->explorer->run(goal, below);
   if (failed(whole))
     return failure();
   keepBetter(*result, std::move(*whole), goal);

@@ -27,7 +27,8 @@ public:
   Prospect promise();
   /// What keeps it from less than that.
   Limit limitBelow(double seconds);
-  mlir::FailureOr<Result> run();
+  /// As Explorer's.
+  mlir::FailureOr<Result> run(double below = INFINITY);
 
 private:
   /// Operations of a network, by their index in its body, and the number of

@@ -10,8 +10,8 @@ namespace rhizome::engine {
 struct MemoryTiming {
   int64_t latency = 20; ///< from a burst's request to its first beat
   int64_t answer = 20;  ///< from the last beat of a written burst to its answer
-  /// Of a beat in the memory, refreshes included. A port takes or brings at most
-  /// a beat a cycle in each direction, in whatever time the memory has it.
+  /// Of a beat in the memory, refreshes included. A port takes or brings at
+  /// most a beat a cycle in each direction, in whatever time the memory has it.
   double perBeat = 1;
   /// Lost where a burst does not go on in the same direction where the last one
   /// ended.
@@ -45,6 +45,10 @@ struct Span {
   Cause during = Cause::Itself; ///< what it waited for while it was carried out
 };
 
+/// Words of a burst at most; bursts end where their addresses are a multiple of
+/// it.
+constexpr int64_t kBurst = 16;
+
 struct Prediction {
   int64_t cycles = 0; ///< from the start of a frame to its end
   /// Of each unit, in how many cycles it carries something out.
@@ -56,6 +60,9 @@ struct Prediction {
 
 /// The cycles in which the lanes are given the words of an instruction.
 int64_t vectorCycles(const isa::Vector &instruction);
+
+/// What the model reads of an instruction besides the words that it uses.
+std::array<int64_t, 3> paceOf(const Instruction &instruction);
 
 /// Runs a program that has passed the verifier, word counts instead of words:
 /// fetch, units, tokens, the queue of weights and bursts at the ports. That two
