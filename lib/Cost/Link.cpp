@@ -129,12 +129,17 @@ int64_t linkStreamCycles(int64_t words, int64_t streamBits) {
 
 int64_t linkReceiveCycles() { return kReceiveStages; }
 
-Resources guardsCost(size_t ports, const CostContext &context) {
-  // What Yosys makes of rhz_mem_guard, whatever the width of the data, for
-  // UltraScale+ and for ECP5.
+Resources guardCost(bool writes, int64_t bits, const CostContext &context) {
+  // What Yosys makes of rhz_mem_guard and rhz_mem_write_guard, for UltraScale+
+  // and for ECP5; beats that are written pass through a register.
+  const bool isWide = context.lutInputs >= 6;
   Resources r;
-  r.lut() = double(ports) * (context.lutInputs >= 6 ? 118 : 288);
-  r.ff() = double(ports) * 94;
+  r.lut() = isWide ? 118 : 288;
+  r.ff() = 94;
+  if (writes) {
+    r.lut() += isWide ? 47 : 148;
+    r.ff() += 98 + double(bits);
+  }
   return r;
 }
 

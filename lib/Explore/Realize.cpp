@@ -286,13 +286,26 @@ std::optional<std::string> Realizer::memoryThatBinds(size_t n,
   return std::nullopt;
 }
 
-/// The ports through which a design reaches memories outside the chip.
-static size_t memoryPortsOf(flow::DesignOp design) {
-  std::set<std::pair<std::string, int64_t>> ports;
-  for (auto op : design.getBody().getOps<flow::ActorOp>())
-    for (flow::BankAttr bank : op.getBanks())
-      ports.insert({bank.getMemory().str(), bank.getBank()});
-  return ports.size();
+/// The guards of all ports through which a design reaches memories.
+static Resources guardsOf(flow::DesignOp design, const CostContext &context) {
+  struct Port {
+    int64_t bits = 0;
+    bool writes = false;
+  };
+  std::map<std::pair<std::string, int64_t>, Port> ports;
+  for (auto op : design.getBody().getOps<flow::ActorOp>()) {
+    const unit::Instance unit = op.getUnit();
+    for (auto [own, bank] :
+         llvm::zip_equal(unit.kind().memoryPorts(), op.getBanks())) {
+      Port &port = ports[{bank.getMemory().str(), bank.getBank()}];
+      port.bits = unit.bitsOf(*own);
+      port.writes |= own->writes();
+    }
+  }
+  Resources all;
+  for (const auto &[bank, port] : ports)
+    all += guardCost(port.writes, port.bits, context);
+  return all;
 }
 
 /// The endpoints' resources, at this rate of the whole.
@@ -307,8 +320,7 @@ void Realizer::addEndpoints(double seconds) {
       node.resources.amount[k] -= node.endpoint.amount[k];
     node.endpoint = problem.glue->endpoint(place, ends[n]).resources;
     node.endpoint +=
-        gen::guardsCost(memoryPortsOf(node.design),
-                        posed.cluster.places[node.place].context.cost);
+        guardsOf(node.design, posed.cluster.places[node.place].context.cost);
     node.resources += node.endpoint;
   }
 }

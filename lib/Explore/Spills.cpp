@@ -37,14 +37,8 @@ static bool move(const SpillSite &site, flow::ActorOp op,
   return there.has_value();
 }
 
-/// Whether FIFOs may lie in a memory. A node's endpoint resets the design when
-/// a client restarts, in the middle of what it writes.
-static bool mayWrite(const SpillSite &site) {
-  return site.place.context.mayLoad() && !site.place.wire;
-}
-
 bool spillAsAsked(const SpillSite &site) {
-  if (site.steering.fifos.empty() || !mayWrite(site))
+  if (site.steering.fifos.empty() || !site.place.context.mayLoad())
     return false;
   SmallVector<MovedBuffer> moved;
   for (flow::ActorOp op : movableBuffers(site.node.design))
@@ -73,7 +67,7 @@ struct Movable {
 static SmallVector<Movable> largestOf(const SpillSite &site) {
   SmallVector<Movable> fifos;
   const DeviceContext &context = site.place.context;
-  if (!mayWrite(site))
+  if (!site.place.context.mayLoad())
     return fifos;
   for (flow::ActorOp op : movableBuffers(site.node.design)) {
     if (settingOf(site.steering, joinAfter(op)))
@@ -119,7 +113,7 @@ static bool isBusy(const SpillSite &site) {
 
 bool couldSpill(const SpillSite &site,
                 llvm::function_ref<bool(const Resources &)> fits) {
-  if (!mayWrite(site) || isBusy(site))
+  if (!site.place.context.mayLoad() || isBusy(site))
     return false;
   const SmallVector<Movable> fifos = largestOf(site);
   // What lies in a memory takes more LUTs: as few as are needed.

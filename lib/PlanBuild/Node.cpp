@@ -61,20 +61,13 @@ static EndpointOptions optionsOf(const gen::LinkEndpoint &endpoint,
     options.channels.push_back(c);
   }
   for (const MemoryPort &port : node.memoryPorts)
-    options.memories.push_back({port.port, int64_t(port.dataWidth)});
+    options.memories.push_back(
+        {port.port, int64_t(port.dataWidth), port.writes()});
   return options;
 }
 
 llvm::Error lowerNodeTop(const Plan &plan, const PlannedNode &node,
                          ModuleOp holder) {
-  // Its endpoint resets the design when a client restarts, in the middle of
-  // what it writes.
-  for (const MemoryPort &port : node.memoryPorts)
-    if (port.writes())
-      return llvm::createStringError(
-          "node '%s' has a FIFO in a memory outside the chip ('%s'), which a "
-          "node on a link cannot have; compile for one device without links",
-          node.name.c_str(), port.memory.c_str());
   rtl::ModuleOp top =
       buildNodeTop(optionsOf(linkEndpointOf(plan, node), node), holder);
   holder->setAttr(marks::kTop, top.getSymNameAttr());

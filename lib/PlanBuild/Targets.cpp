@@ -130,7 +130,6 @@ llvm::Expected<Targets> planbuild::targetsOf(const TargetChoice &request) {
       explore::ClusterPlace &place = targets.places.places.back();
       place.wire = wireOf(node.link);
       place.link = node.link.name;
-      place.context.mayWrite = false;
       // The endpoint takes a shell's streams unchanged up to 64 bits; wider
       // ones are narrowed before it.
       place.streamBits = std::min(place.streamBits, kMostStreamBits);

@@ -2,24 +2,29 @@
 // Instances and wires of rhz_node.
 #include "rhizome/Rtl/NodeTop.h"
 #include "rhizome/Dialect/Rtl/Wiring.h"
+#include "rhizome/Unit/Unit.h"
 
 using namespace mlir;
 
 namespace rhizome {
 namespace {
-/// A signal of a port that reads a memory: AXI4's channels AR and R.
-struct ReadSignal {
-  const char *name;
-  bool isRequest; ///< from the design to the memory
-  int64_t bits;   ///< 0: those of the data
-  int64_t bitsOf(const EndpointMemory &memory) const {
-    return bits ? bits : memory.bits;
-  }
-};
-constexpr ReadSignal kReadSignals[] = {
-    {"_arvalid", true, 1}, {"_arready", false, 1}, {"_araddr", true, 64},
-    {"_arlen", true, 8},   {"_rvalid", false, 1},  {"_rready", true, 1},
-    {"_rdata", false, 0},  {"_rlast", false, 1}};
+/// The signals of a memory's port, inputs of the design first.
+ArrayRef<unit::Signal> signalsOf(const EndpointMemory &memory) {
+  return unit::signalsOf(memory.writes ? unit::Protocol::Axi4
+                                       : unit::Protocol::Axi4Read,
+                         /*isInput=*/false);
+}
+
+int64_t bitsOf(const unit::Signal &signal, const EndpointMemory &memory) {
+  return signal.width ? signal.width : memory.bits;
+}
+
+/// Whether it is of a channel on which the design writes.
+bool isOfWrites(const unit::Signal &signal) {
+  const StringRef name = signal.suffix;
+  return name.starts_with("_aw") || name.starts_with("_w") ||
+         name.starts_with("_b");
+}
 
 class NodeTop : rtl::Wiring {
 public:
@@ -35,6 +40,7 @@ private:
   void receiver(size_t index);
   void transmitter(size_t index);
   void memoryPort(const EndpointMemory &memory);
+  void guard(const EndpointMemory &memory, bool writes);
   void inputPort(int64_t port, const std::vector<size_t> &channels);
   void outputPort(int64_t port, const std::vector<size_t> &channels);
   std::string configured(size_t index, const char *what) const {
@@ -292,20 +298,28 @@ void NodeTop::outputPort(int64_t port, const std::vector<size_t> &channels) {
 
 /// What rhz_top has asked for when it is reset comes after that.
 void NodeTop::memoryPort(const EndpointMemory &memory) {
-  const std::string &port = memory.port;
+  guard(memory, /*writes=*/false);
+  if (memory.writes)
+    guard(memory, /*writes=*/true);
+}
+
+void NodeTop::guard(const EndpointMemory &memory, bool writes) {
   Ports in = {
       {"clk_i", "clk_i"}, {"rst_ni", "rst_ni"}, {"clear_ni", "clear_n"}};
   Outputs out;
-  for (const ReadSignal &signal : kReadSignals) {
-    const std::string name = signal.name, inner = "top_" + port + name;
-    const int64_t bits = signal.bitsOf(memory);
-    in.push_back({(signal.isRequest ? "s_axi" : "m_axi") + name,
-                  signal.isRequest ? inner : port + name});
-    out.push_back({(signal.isRequest ? "m_axi" : "s_axi") + name,
-                   signal.isRequest ? port + name : inner, bits});
+  for (const unit::Signal &signal : signalsOf(memory)) {
+    if (isOfWrites(signal) != writes)
+      continue;
+    const std::string outer = memory.port + signal.suffix,
+                      inner = "top_" + outer, name = signal.suffix;
+    in.push_back({(signal.isInput ? "m_axi" : "s_axi") + name,
+                  signal.isInput ? outer : inner});
+    out.push_back({(signal.isInput ? "s_axi" : "m_axi") + name,
+                   signal.isInput ? inner : outer, bitsOf(signal, memory)});
   }
-  instance("u_guard_" + port, "rhz_mem_guard", {{"Width", memory.bits}}, in,
-           out);
+  instance((writes ? "u_write_guard_" : "u_guard_") + memory.port,
+           writes ? "rhz_mem_write_guard" : "rhz_mem_guard",
+           {{"Width", memory.bits}}, in, out);
 }
 
 rtl::ModuleOp NodeTop::run() {
@@ -320,16 +334,16 @@ rtl::ModuleOp NodeTop::run() {
   addInput("s_link_tlast", 1);
   addInput("m_link_tready", 1);
   for (const EndpointMemory &memory : o.memories)
-    for (const ReadSignal &signal : kReadSignals)
-      if (!signal.isRequest)
-        addInput(memory.port + signal.name, signal.bitsOf(memory));
+    for (const unit::Signal &signal : signalsOf(memory))
+      if (signal.isInput)
+        addInput(memory.port + signal.suffix, bitsOf(signal, memory));
   for (const char *name : {"s_link_tready", "m_link_tdata", "m_link_tkeep",
                            "m_link_tvalid", "m_link_tlast", "m_link_tdest"})
     addOutput(name);
   for (const EndpointMemory &memory : o.memories)
-    for (const ReadSignal &signal : kReadSignals)
-      if (signal.isRequest)
-        addOutput(memory.port + signal.name);
+    for (const unit::Signal &signal : signalsOf(memory))
+      if (!signal.isInput)
+        addOutput(memory.port + signal.suffix);
   rtl::ModuleOp module = begin(
       "rhz_node",
       "rhz_top and its link endpoint. Constant inputs: the node's address, "
@@ -363,12 +377,12 @@ rtl::ModuleOp NodeTop::run() {
     topOut.push_back({name + "_tlast", name + "_tlast", 1});
   }
   for (const EndpointMemory &memory : o.memories)
-    for (const ReadSignal &signal : kReadSignals) {
-      const std::string name = memory.port + signal.name;
-      if (signal.isRequest)
-        topOut.push_back({name, "top_" + name, signal.bitsOf(memory)});
-      else
+    for (const unit::Signal &signal : signalsOf(memory)) {
+      const std::string name = memory.port + signal.suffix;
+      if (signal.isInput)
         topIn.push_back({name, "top_" + name});
+      else
+        topOut.push_back({name, "top_" + name, bitsOf(signal, memory)});
     }
   instance("u_top", "rhz_top", {}, topIn, topOut);
   for (const EndpointMemory &memory : o.memories)

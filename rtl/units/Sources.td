@@ -52,6 +52,7 @@ def rhz_link_gather : Source<[rhz_counter]>;
 def rhz_link_mux : Source<[rhz_outbuf]>;
 def rhz_link_parse : Source;
 def rhz_mem_guard : Source;
+def rhz_mem_write_guard : Source;
 def rhz_sdpram : Source<[rhz_delay]>;
 def rhz_link_retry : Source<[rhz_sdpram]>;
 def rhz_link_rx : Source<[rhz_sdpram, rhz_counter, rhz_outbuf, rhz_link_short]>;

@@ -75,6 +75,6 @@ int64_t linkReceiveCycles();
 /// the guards of its memory ports.
 Resources endpointCost(const LinkEndpoint &endpoint,
                        const CostContext &context);
-/// The resources of so many guards.
-Resources guardsCost(size_t ports, const CostContext &context);
+/// The resources of what guards a memory port with so many bits of data.
+Resources guardCost(bool writes, int64_t bits, const CostContext &context);
 } // namespace rhizome::gen

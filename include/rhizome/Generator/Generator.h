@@ -44,9 +44,6 @@ struct DeviceContext {
   /// products, 0 if it does not.
   int64_t pairBits = 0;
   std::vector<Memory> memories; ///< off-chip, at most kMemories
-  /// Whether units may write there. Not on a link: its endpoint resets the
-  /// design when a client restarts, in the middle of what it writes.
-  bool mayWrite = true;
   Residents residents = Residents::None;
   Streaming streaming = Streaming::None;
   /// The most frames that may share weights from a memory while these are

@@ -17,10 +17,11 @@ struct EndpointChannel {
   int64_t waitTicks = 200, ackTicks = 40; ///< of 16 cycles
 };
 
-/// A port of rhz_top to a memory outside the chip, which is read.
+/// A port of rhz_top to a memory outside the chip.
 struct EndpointMemory {
   std::string port; ///< "m_axi_ddr4_0"
   int64_t bits = 64;
+  bool writes = false; ///< it also writes
 };
 
 struct EndpointOptions {
@@ -34,7 +35,7 @@ struct EndpointOptions {
 
 /// Adds `rtl.module @rhz_node` at the end of `parent`: an instance of
 /// @rhz_top, the link endpoint between its streams and the shell's
-/// (docs/spec/link.md, "The endpoint in hardware"), and a guard between each of
+/// (docs/spec/link.md, "The endpoint in hardware"), and guards between each of
 /// its memory ports and the shell's: the endpoint resets rhz_top alone.
 rtl::ModuleOp buildNodeTop(const EndpointOptions &options,
                            mlir::ModuleOp parent);

@@ -152,7 +152,7 @@ public:
   llvm::StringRef name() const override { return "engine"; }
 
   bool offersOn(const DeviceContext &device) const override {
-    return device.mayWrite && !device.memories.empty() && device.hasDsp &&
+    return !device.memories.empty() && device.hasDsp &&
            device.cost.shiftRegisters && device.cost.dspWide >= 25;
   }
 
