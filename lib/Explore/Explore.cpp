@@ -608,8 +608,8 @@ static void keepBetterOf(Result &plan, Result other, const Goal &goal,
   plan.bound = bound;
 }
 
-/// The generators that build a whole network as one region on a device, those
-/// that build its operations, and whether others build parts of it.
+/// The generators that build a whole network as one region on some device,
+/// those that build its operations, and whether others build parts of it.
 struct Builders {
   std::vector<std::string> whole, single;
   bool hasParts = false;
@@ -618,17 +618,26 @@ static Builders buildersOf(func::FuncOp network, const Goal &goal,
                            const Cluster &cluster) {
   Builders builders;
   const Cluster allowed = withinParts(cluster, goal);
-  const DeviceContext &device = allowed.places[0].context;
   const std::vector<Operation *> ops = hardwareOf(network);
+  auto onSome = [&](auto may) {
+    return llvm::any_of(allowed.places, [&](const ClusterPlace &place) {
+      return may(place.context);
+    });
+  };
   for (const auto &generator : allGenerators()) {
-    if (!mayOffer(*generator, device))
+    if (!onSome([&](const DeviceContext &device) {
+          return mayOffer(*generator, device);
+        }))
       continue;
     if (generator->offersAnywhere()) {
       builders.single.push_back(generator->name().str());
       continue;
     }
     for (const gen::Region &region : generator->regions(ops))
-      if (!generator->offers(region, {}, device).empty()) {
+      if (onSome([&](const DeviceContext &device) {
+            return mayOffer(*generator, device) &&
+                   !generator->offers(region, {}, device).empty();
+          })) {
         if (region.ops().size() == ops.size())
           builders.whole.push_back(generator->name().str());
         else
@@ -636,6 +645,13 @@ static Builders buildersOf(func::FuncOp network, const Goal &goal,
       }
   }
   return builders;
+}
+
+/// With these generators alone.
+static Cluster builtBy(Cluster cluster, const std::vector<std::string> &names) {
+  for (ClusterPlace &place : cluster.places)
+    place.context.generators = names;
+  return cluster;
 }
 
 /// The same. A unit for the whole network and units for its operations are
@@ -648,14 +664,13 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
                                      const Steering &steering,
                                      double below = INFINITY) {
   Builders builders;
-  if (cluster.places.size() == 1 && steering.isEmpty())
+  if (steering.isEmpty())
     builders = buildersOf(base, goal, cluster);
   if (builders.single.empty() || (builders.whole.empty() && !builders.hasParts))
     return exploreAll(base, goal, cluster, steering, below);
-  Cluster apart = cluster;
+  const Cluster units = builtBy(cluster, builders.single);
   if (builders.whole.empty()) {
-    apart.places[0].context.generators = builders.single;
-    FailureOr<Result> alone = exploreAll(base, goal, apart, steering, below);
+    FailureOr<Result> alone = exploreAll(base, goal, units, steering, below);
     if (failed(alone) || (alone->fits && alone->meetsGoal))
       return alone;
     FailureOr<Result> mixed = exploreAll(base, goal, cluster, steering, below);
@@ -663,19 +678,18 @@ static FailureOr<Result> exploreBase(func::FuncOp base, const Goal &goal,
       keepBetterOf(*mixed, std::move(*alone), goal, cluster);
     return mixed;
   }
-  apart.places[0].context.generators = builders.whole;
-  FailureOr<Result> whole = exploreAll(base, goal, apart, steering, below);
+  FailureOr<Result> whole =
+      exploreAll(base, goal, builtBy(cluster, builders.whole), steering, below);
   if (failed(whole))
     return failure();
   // Slower ones are of no use.
   if (goal.kind == Goal::Kind::MaxThroughput && whole->fits &&
       whole->meetsGoal && !whole->nodes.empty())
     below = std::min(below, whole->seconds);
-  apart.places[0].context.generators = builders.single;
-  FailureOr<Result> units = exploreAll(base, goal, apart, steering, below);
-  if (failed(units))
+  FailureOr<Result> ofUnits = exploreAll(base, goal, units, steering, below);
+  if (failed(ofUnits))
     return failure();
-  keepBetterOf(*whole, std::move(*units), goal, cluster);
+  keepBetterOf(*whole, std::move(*ofUnits), goal, cluster);
   return whole;
 }
 

@@ -54,10 +54,11 @@ double bestClock(const DeviceContext &device) {
 }
 
 /// A core with one port of this memory's width; none if a beat is wider than a
-/// word.
-std::optional<engine::Core> coreFor(engine::Core core, int64_t bits) {
+/// word, unless the port may be narrower than the memory's.
+std::optional<engine::Core> coreFor(engine::Core core, int64_t bits,
+                                    bool mayNarrow) {
   core.ports = 1;
-  core.port_bits = bits;
+  core.port_bits = mayNarrow ? std::min(bits, 8 * core.in) : bits;
   if (llvm::Error error = engine::check(core)) {
     llvm::consumeError(std::move(error));
     return std::nullopt;
@@ -69,7 +70,7 @@ std::optional<engine::Core> coreFor(engine::Core core, int64_t bits) {
 /// do.
 void setMemory(Actor &unit, const Memory &memory, double clockMhz) {
   const auto bank =
-      rhz::MemoryTiming::of(memory, memory.portBitsAt(clockMhz) / 8, clockMhz);
+      rhz::MemoryTiming::of(memory, unit.get("DataWidth") / 8, clockMhz);
   double ticks = double(bank.beatTicks);
   if (bank.refreshEvery > 0)
     ticks /= 1 - double(bank.refresh) / double(bank.refreshEvery);
@@ -147,6 +148,16 @@ bool isInBeats(const Region &region, const engine::CompiledNetwork &network,
          network.sent == beats(network.outputs.front(), region.outs().front());
 }
 
+/// Whether nothing else of its function needs hardware.
+bool isAllOfIts(const Region &region) {
+  const llvm::SmallPtrSet<Operation *, 32> ops(region.ops().begin(),
+                                               region.ops().end());
+  return llvm::all_of(*region.front()->getBlock(), [&](Operation &op) {
+    return ops.contains(&op) || op.hasTrait<OpTrait::IsTerminator>() ||
+           isa<osa::ConstantOp, osa::ReshapeOp>(op);
+  });
+}
+
 class EngineGenerator final : public Generator {
 public:
   llvm::StringRef name() const override { return "engine"; }
@@ -190,15 +201,16 @@ public:
                            "logic of {2:F2} ns and a register of {3:F2} ns",
                            int64_t(best), kLevels, device.cost.delays.levelNs,
                            device.cost.delays.registerNs);
-    for (const Memory &memory : device.memories)
-      for (const engine::Core &named : cores())
-        if (auto core = coreFor(named, memory.portBitsAt(device.clockMhz))) {
-          const std::string lacking =
-              lackingFor(unitOf(*core, device, device.hasUltra()), device);
-          return lacking.empty() ? "has no program for it on a core that fits"
-                                 : "needs " + lacking;
-        }
-    return "has no core with words as wide as a beat of the memory";
+    if (device.memories.empty() || cores().empty())
+      return "has no core or no memory";
+    auto core = coreFor(cores().front(),
+                        device.memories.front().portBitsAt(device.clockMhz),
+                        /*mayNarrow=*/true);
+    const std::string lacking =
+        core ? lackingFor(unitOf(*core, device, device.hasUltra()), device)
+             : "";
+    return lacking.empty() ? "has no program for it on a core that fits"
+                           : "needs " + lacking;
   }
 
   /// The largest core that fits, with every product of the array and every
@@ -235,29 +247,10 @@ public:
     std::vector<Offer> made;
     if (!offersOn(device) || device.clockMhz > bestClock(device))
       return made;
-    struct Question {
-      const Memory *memory;
-      const engine::Core *named;
-      engine::Core core;
-      std::vector<Actor> units;
-      std::shared_ptr<const engine::CompiledNetwork> network;
-    };
-    std::vector<Question> questions;
-    for (const Memory &memory : device.memories)
-      for (const engine::Core &named : cores()) {
-        auto core = coreFor(named, memory.portBitsAt(device.clockMhz));
-        if (!core)
-          continue;
-        Question question{&memory, &named, *core, {}, nullptr};
-        for (int isUltra = 0; isUltra <= int(device.hasUltra()); ++isUltra)
-          if (Actor unit = unitOf(*core, device, isUltra);
-              lackingFor(unit, device).empty()) {
-            setMemory(unit, memory, device.clockMhz);
-            question.units.push_back(std::move(unit));
-          }
-        if (!question.units.empty())
-          questions.push_back(std::move(question));
-      }
+    std::vector<Question> questions = questionsFor(device, /*mayNarrow=*/false);
+    // Others at the memory's port have its width.
+    if (questions.empty() && isAllOfIts(region))
+      questions = questionsFor(device, /*mayNarrow=*/true);
     llvm::parallelFor(0, questions.size(), [&](size_t i) {
       Question &q = questions[i];
       q.network = engineProgram(region, q.core, memoryOf(q.units.front()));
@@ -295,6 +288,37 @@ public:
   }
 
 private:
+  /// A core that fits, with its scratchpad in one kind of blocks or the other,
+  /// and what it makes of a region.
+  struct Question {
+    const Memory *memory;
+    const engine::Core *named;
+    engine::Core core;
+    std::vector<Actor> units;
+    std::shared_ptr<const engine::CompiledNetwork> network;
+  };
+  std::vector<Question> questionsFor(const DeviceContext &device,
+                                     bool mayNarrow) const {
+    std::vector<Question> questions;
+    for (const Memory &memory : device.memories)
+      for (const engine::Core &named : cores()) {
+        auto core =
+            coreFor(named, memory.portBitsAt(device.clockMhz), mayNarrow);
+        if (!core)
+          continue;
+        Question question{&memory, &named, *core, {}, nullptr};
+        for (int isUltra = 0; isUltra <= int(device.hasUltra()); ++isUltra)
+          if (Actor unit = unitOf(*core, device, isUltra);
+              lackingFor(unit, device).empty()) {
+            setMemory(unit, memory, device.clockMhz);
+            question.units.push_back(std::move(unit));
+          }
+        if (!question.units.empty())
+          questions.push_back(std::move(question));
+      }
+    return questions;
+  }
+
   Offer offerOf(const Region &region, Actor unit,
                 const engine::CompiledNetwork &network, const Memory &memory,
                 llvm::StringRef coreName, const DeviceContext &device) const {
