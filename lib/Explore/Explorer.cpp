@@ -228,15 +228,20 @@ bool Explorer::isTimed(const Built &built) const {
   return built.holds || buildsNearest || built.firings < most;
 }
 
+int64_t Explorer::mostFirings() const {
+  constexpr int64_t kMost = 800'000'000;
+  // To solve for several devices takes as long as half of these.
+  const int64_t most = problem().places.size() > 1 ? kMost / 4 : kMost;
+  return std::isinf(below) ? most : most / 2;
+}
+
 FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
                                                            Limits &limits) {
   // Sizing a plan takes as long as its frames have firings: fewer are tried of
   // those with many, and none beyond what takes too long in all.
   constexpr int kAttempts = 12, kFewestRuns = 3;
-  constexpr int64_t kFirings = 250'000'000, kMostFirings = 800'000'000;
-  // To solve for several devices takes as long as half of these.
-  const int64_t most =
-      problem().places.size() > 1 ? kMostFirings / 4 : kMostFirings;
+  constexpr int64_t kFirings = 250'000'000;
+  const int64_t most = mostFirings();
   int64_t spent = 0; // here
   int runs = 0;
   std::optional<Built> last;
@@ -331,7 +336,13 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
       continue;
     auto &[proposal, result, holds, isSized, firings] = **built;
     // A plan with fewer devices is valid for more: so many are not worse.
+    // Where one stands already, not all of that time is spent.
     if (int64_t nodes = proposal.solution.nodes(); !holds && nodes > 1) {
+      if (!std::isinf(below) && spentInAll.firings >= mostFirings()) {
+        erase(result);
+        isBeaten = true;
+        return noResult();
+      }
       Limits fewer = limits;
       fewer.maxNodes = nodes / 2;
       forget(posed);

@@ -83,6 +83,9 @@ private:
     bool holds = false, isSized = false; ///< its frames were simulated
     int64_t firings = 0;                 ///< of a frame
   };
+  /// The firings that are simulated in all to size plans; fewer where a plan
+  /// stands already.
+  int64_t mostFirings() const;
   /// Whether its frames are simulated: not those of a plan that does not fit
   /// and takes long.
   bool isTimed(const Built &built) const;

@@ -272,10 +272,22 @@ void keepBetter(Result &plan, Result other, const Goal &goal) {
   erase(other);
 }
 
+/// Whether a device builds operations one by one, so that parts of them may lie
+/// on several.
+static bool buildsSingle(const Cluster &cluster) {
+  return llvm::any_of(allGenerators(), [&](const auto &generator) {
+    return generator->offersAnywhere() &&
+           llvm::any_of(cluster.places, [&](const ClusterPlace &place) {
+             return mayOffer(*generator, place.context);
+           });
+  });
+}
+
 void Sharing::choose() {
   if (chosen)
     return;
-  bool mayShare = cluster.places.size() > 1 && steering.isEmpty();
+  bool mayShare =
+      cluster.places.size() > 1 && steering.isEmpty() && buildsSingle(cluster);
   whole();
   chosen = std::move(unsplit);
   if (!mayShare)
