@@ -114,15 +114,16 @@ static Overrun leastOverrun(Problem open, double seconds,
   return best;
 }
 
-Proposal Explorer::nearest() {
+std::optional<Proposal> Explorer::nearest() {
   Problem open = posed.problems[0];
   open.places.resize(1);
   for (Stage &stage : open.stages)
     stage.unpin();
   open.isChain = false;
   auto overrun = leastOverrun(std::move(open), INFINITY, {});
-  assert(overrun.solution && "without budgets everything fits");
-  return {0, std::move(*overrun.solution)};
+  if (!overrun.solution)
+    return std::nullopt;
+  return Proposal{0, std::move(*overrun.solution)};
 }
 
 /// Pins that contradict each other: no order of the stages places them along
@@ -370,7 +371,10 @@ FailureOr<Result> Explorer::realizeFastest(Limits limits,
     return std::move(result);
   }
   // By the offers' estimates not even the smallest plan fits.
-  Proposal proposal = nearest();
+  auto found = nearest();
+  if (!found)
+    return noResult();
+  Proposal &proposal = *found;
   Resources all;
   for (const Place &place : posed.problems[0].places)
     all += place.budgetFor(INFINITY);

@@ -71,8 +71,9 @@ private:
   /// The best among all orders.
   std::optional<Proposal> fastest(const Limits &limits);
   std::optional<Proposal> within(double seconds, const Limits &limits);
-  /// The plan without budgets, on the first place.
-  Proposal nearest();
+  /// The plan without budgets, on the first place; none if something has no
+  /// offer there.
+  std::optional<Proposal> nearest();
   Limit limitAt(double seconds, const Limits &limits);
   bool holds(const Result &result) const;
 

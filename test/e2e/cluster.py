@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import networks
+import spill
 from framework import Skip, run_program
 
 TEN_GBE = {"name": "10gbe", "kind": "udp", "bits_per_s": 1e10,
@@ -285,6 +286,23 @@ def memories(suite):
         package = suite.work / "ku060x2.rhz"
         exact(suite, simulate(suite, package, "-n", "30", "--loss", "0.05",
                               "--reorder", "0.1"), f"{home}, with losses")
+
+
+def writers(suite):
+    """Nodes that write to their memories, with losses: two engines, whose rate for
+    so small a network is a few percent off, and FIFOs."""
+    promised(suite, "digits_qdq_int8", "xczu3eg:2@udp-10g", "max-throughput", 40,
+             "--generators", "engine", most=0.06)
+    skips = suite.work / "skips.rhz"
+    built = suite.run("compile", spill.unet(suite, 16), "-o", skips, "--cluster",
+                      "xczu3eg:1@udp-10g", "--fifos", "memory")
+    suite.check(built.status == 0, f"FIFOs: compiles {built.message[-300:]}", built.command)
+    for package, unit in (suite.work / "xczu3eg:2@udp-10g.rhz", "engine"), (skips, "mem_fifo"):
+        plan = json.loads((package / "plan.json").read_text())
+        kinds = [actor["kind"] for actor in plan["nodes"][0]["actors"]]
+        suite.check(unit in kinds, f"{unit}: among {len(kinds)} units")
+        exact(suite, simulate(suite, package, "-n", "30", "--loss", "0.05",
+                              "--reorder", "0.1"), unit)
 
 
 def small_frames(suite):

@@ -116,6 +116,7 @@ SUITES = {
     "cluster-cut": cluster.cut,         # NETWORK
     "cluster-line-rate": cluster.line_rate,
     "cluster-memories": cluster.memories,
+    "cluster-writers": cluster.writers,
     "cluster-small-frames": cluster.small_frames,
     "cluster-saturated": cluster.saturated,
     "cluster-host-port": cluster.host_port,
