@@ -260,7 +260,7 @@ FailureOr<std::optional<Explorer::Built>> Explorer::settle(Propose propose,
     if (!proposal)
       break;
     // What was learned only makes promises worse.
-    if (proposal->solution.seconds >= below) {
+    if (!std::isinf(below) && proposal->solution.seconds >= below) {
       if (last)
         erase(last->result);
       isBeaten = true;
